@@ -1,0 +1,73 @@
+# `make` lists the targets. Each sets up what it needs (tools/setup) and is quick when repeated.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup build demo test bench peers layers format check-format tidy clean \
+        test-release test-dev test-tsan test-python
+
+JOBS ?= $(shell nproc)
+# Warnings are errors here; `make build WERROR=OFF` for a compiler newer than ours.
+WERROR ?= ON
+ARGS ?=
+
+sources = $(shell find src scenes bench apps tests -name '*.cpp' -o -name '*.hpp')
+# Configure and build one preset; the configuration is shown the first time only.
+build_preset = cmake --preset $(1) -DALMOND_WERROR=$(WERROR) $(if $(wildcard $(2)/build.ninja),>/dev/null) && \
+               cmake --build $(2) -j $(JOBS)
+
+help: ## This list
+	@echo "Almond: exact Signorini-Coulomb contact for robots"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:
+	@tools/setup
+
+build: setup ## Build the library, the program build/almond and the tests
+	@$(call build_preset,release,build)
+
+demo: build ## Solve built-in contact problems with every solver, live, and write a page with the curves
+	@build/almond demo $(ARGS)
+
+bench: build ## Compare solvers on a folder of problem files: make bench ARGS="FOLDER --html page.html"
+	@build/almond bench fclib $(ARGS)
+
+peers: ## Install other people's solvers, which the benchmarks then run beside ours
+	@tools/setup peers
+
+test: test-release test-dev test-tsan test-python ## Layers, format, tests, sanitizers, Python oracles: what CI runs
+	@for log in release dev tsan; do printf '%-8s' $$log; grep 'tests passed' build/test-$$log.log; done
+	@printf '%-8s' python && tail -n 1 build/test-python.log
+
+test-release: build layers check-format ## Tests of the optimised build
+	@ctest --preset release -j $(JOBS) | tee build/test-release.log
+
+# Each sanitizer builds only what it is worth: dev leaves out benchmarks and program, tsan all tests without threads.
+test-dev: setup ## Tests with assertions, AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(call build_preset,dev,build/dev)
+	@ctest --preset dev -j $(JOBS) | tee build/test-dev.log
+
+# Strong address space randomisation collides with the shadow memory of older ThreadSanitizers: off where allowed.
+test-tsan: setup ## Tests that run threads, with ThreadSanitizer
+	@$(call build_preset,tsan,build/tsan)
+	@$(shell setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan | tee build/test-tsan.log
+
+test-python: build ## Python tests and oracles
+	@.venv/bin/python -m pytest -q tests | tee build/test-python.log
+
+layers: ## Check who includes whom
+	@python3 tests/check_layers.py
+
+check-format: setup
+	@.venv/bin/clang-format --dry-run --Werror $(sources)
+
+format: setup ## Format all C++ sources
+	@.venv/bin/clang-format -i $(sources)
+
+tidy: build ## Run clang-tidy (naming, common mistakes)
+	@tools/setup tidy
+	@find src scenes bench apps -name '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build
+
+clean: ## Remove the build folders and .venv
+	rm -rf build .venv
