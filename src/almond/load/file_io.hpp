@@ -1,0 +1,31 @@
+#pragma once
+// Whole files in and out. An output appears under its name only when it is complete.
+
+#include <string>
+
+namespace almond {
+
+/// Throws Error when the file cannot be read.
+[[nodiscard]] std::string read_file(const std::string& path);
+
+/// A file that is written under a temporary name in the same folder and renamed by commit(). Without commit() (an
+/// exception on the way) the temporary file is removed and an earlier file of that name stays as it was.
+class PendingFile {
+ public:
+  explicit PendingFile(std::string path);
+  ~PendingFile();
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+
+  [[nodiscard]] const std::string& temporary() const { return temporary_; }
+  void commit();
+
+ private:
+  std::string path_, temporary_;
+  bool committed_ = false;
+};
+
+/// Throws Error when the file cannot be written.
+void write_file(const std::string& path, const std::string& bytes);
+
+}  // namespace almond

@@ -1,0 +1,198 @@
+#include "almond/load/zip.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "almond/base/check.hpp"
+#include "almond/load/text.hpp"
+
+namespace almond {
+namespace {
+
+constexpr std::uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50, kEndRecord = 0x06054b50;
+constexpr std::size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22;
+constexpr std::uint16_t kStored = 0, kDeflated = 8;
+// No deflate stream expands by more than 1032; a larger claim is a lie, and is refused before memory is asked for.
+constexpr std::uint64_t kMaxExpansion = 1032;
+
+/// Little-endian numbers out of a byte string; the caller has checked that they are inside.
+std::uint32_t read_u32(const std::string& bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 4; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return value;
+}
+
+std::uint16_t read_u16(const std::string& bytes, std::size_t at) {
+  return static_cast<std::uint16_t>(static_cast<unsigned char>(bytes[at]) |
+                                    static_cast<unsigned char>(bytes[at + 1]) << 8);
+}
+
+void append_u32(std::string& bytes, std::uint32_t value) {
+  for (int i = 0; i < 4; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+void append_u16(std::string& bytes, std::uint16_t value) {
+  for (int i = 0; i < 2; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+std::uint32_t crc_of(const std::string& bytes) {
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<z_size_t>(bytes.size())));
+}
+
+std::string inflate_member(const char* packed, std::uint32_t packed_size, std::uint32_t size, const std::string& where) {
+  require(size <= kMaxExpansion * packed_size + 64,
+          where + ": claims " + std::to_string(size) + " bytes from " + std::to_string(packed_size) + " packed ones");
+  std::string out(size, '\0');
+  z_stream stream{};
+  require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, where + ": zlib cannot start");
+  // zlib's interface is not const-correct; it does not write to the input.
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed));
+  stream.avail_in = packed_size;
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = size;
+  const int code = inflate(&stream, Z_FINISH);
+  const bool complete = code == Z_STREAM_END && stream.avail_out == 0;
+  inflateEnd(&stream);
+  require(complete, where + ": the packed data are damaged");
+  return out;
+}
+
+/// Position of the end-of-central-directory record, searched from the end (a comment of up to 64 KiB may follow it).
+std::size_t find_end_record(const std::string& bytes, const std::string& label) {
+  require(bytes.size() >= kEndSize, label + ": has " + std::to_string(bytes.size()) +
+                                        " bytes, too short for a .npz (zip) file");
+  const std::size_t last = bytes.size() - kEndSize;
+  const std::size_t first = last > 0xffff ? last - 0xffff : 0;
+  for (std::size_t at = last + 1; at-- > first;) {
+    if (read_u32(bytes, at) == kEndRecord) return at;
+  }
+  throw Error(label + ": no zip directory found; the file is truncated or not a .npz file");
+}
+
+ZipMember read_member(const std::string& bytes, std::size_t central, std::size_t name_length,
+                      const std::string& label) {
+  ZipMember member;
+  member.name = bytes.substr(central + kCentralSize, name_length);
+  const std::string where = label + ": member " + quote(member.name);
+  const std::uint16_t flags = read_u16(bytes, central + 8), method = read_u16(bytes, central + 10);
+  const std::uint32_t crc = read_u32(bytes, central + 16), packed_size = read_u32(bytes, central + 20),
+                      size = read_u32(bytes, central + 24), local = read_u32(bytes, central + 42);
+  require((flags & 1) == 0, where + ": is encrypted, expected plain data");
+  require(method == kStored || method == kDeflated,
+          where + ": compression method " + std::to_string(method) + ", expected 0 (stored) or 8 (deflated)");
+  require(local <= bytes.size() && bytes.size() - local >= kLocalSize && read_u32(bytes, local) == kLocalHeader,
+          where + ": its local header is damaged");
+  // The local header repeats the sizes, possibly as zip64; only the lengths that say where the data start are needed.
+  const std::uint64_t start =
+      std::uint64_t{local} + kLocalSize + read_u16(bytes, local + 26) + read_u16(bytes, local + 28);
+  require(start <= bytes.size() && bytes.size() - start >= packed_size,
+          where + ": " + std::to_string(packed_size) + " bytes are announced, the file ends before");
+  if (method == kStored) {
+    require(size == packed_size, where + ": stored size " + std::to_string(packed_size) + " differs from " +
+                                     std::to_string(size));
+    member.bytes = bytes.substr(start, size);
+  } else {
+    member.bytes = inflate_member(bytes.data() + start, packed_size, size, where);
+  }
+  require(crc_of(member.bytes) == crc, where + ": checksum differs, the data are damaged");
+  return member;
+}
+
+std::string deflate_bytes(const std::string& bytes, const std::string& label) {
+  z_stream stream{};
+  require(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK,
+          label + ": zlib cannot start");
+  std::string packed(deflateBound(&stream, static_cast<uLong>(bytes.size())), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const int code = deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  require(code == Z_STREAM_END, label + ": zlib cannot pack the data");
+  return packed;
+}
+
+/// The fields that local and central headers share: version needed .. extra length.
+void append_common(std::string& out, const ZipMember& member, std::uint16_t method, std::size_t packed_size) {
+  append_u16(out, 20);
+  append_u16(out, 0);
+  append_u16(out, method);
+  append_u16(out, 0);
+  append_u16(out, 0x21);  // 1 January 1980: equal content gives equal bytes
+  append_u32(out, crc_of(member.bytes));
+  append_u32(out, static_cast<std::uint32_t>(packed_size));
+  append_u32(out, static_cast<std::uint32_t>(member.bytes.size()));
+  append_u16(out, static_cast<std::uint16_t>(member.name.size()));
+  append_u16(out, 0);
+}
+
+}  // namespace
+
+std::vector<ZipMember> read_zip(const std::string& bytes, const std::string& label) {
+  const std::size_t end = find_end_record(bytes, label);
+  const std::size_t count = read_u16(bytes, end + 10);
+  std::size_t at = read_u32(bytes, end + 16);
+  std::vector<ZipMember> members;
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    require(at <= end && end - at >= kCentralSize && read_u32(bytes, at) == kCentralHeader,
+            label + ": zip directory is damaged at entry " + std::to_string(i) + " of " + std::to_string(count));
+    const std::size_t name = read_u16(bytes, at + 28);
+    const std::size_t length = kCentralSize + name + read_u16(bytes, at + 30) + read_u16(bytes, at + 32);
+    require(end - at >= length, label + ": zip directory is damaged at entry " + std::to_string(i));
+    members.push_back(read_member(bytes, at, name, label));
+    // Entries that share their packed data could otherwise multiply without end.
+    total += members.back().bytes.size();
+    require(total <= kMaxExpansion * bytes.size(), label + ": its members overlap");
+    at += length;
+  }
+  return members;
+}
+
+std::string make_zip(const std::vector<ZipMember>& members, const std::string& label) {
+  constexpr std::uint64_t kLimit = std::numeric_limits<std::uint32_t>::max() / 2;
+  require(members.size() < 0xffff, label + ": too many arrays for one file");
+  std::string out, central;
+  for (const ZipMember& member : members) {
+    require(member.bytes.size() < kLimit && out.size() < kLimit, label + ": larger than a .npz file can hold (2 GiB)");
+    const std::string packed = deflate_bytes(member.bytes, label);
+    const bool deflated = packed.size() < member.bytes.size();
+    const std::string& data = deflated ? packed : member.bytes;
+    const std::uint16_t method = deflated ? kDeflated : kStored;
+    const auto offset = static_cast<std::uint32_t>(out.size());
+    append_u32(out, kLocalHeader);
+    append_common(out, member, method, data.size());
+    out += member.name;
+    out += data;
+    append_u32(central, kCentralHeader);
+    append_u16(central, 20);
+    append_common(central, member, method, data.size());
+    append_u16(central, 0);
+    append_u16(central, 0);
+    append_u16(central, 0);
+    append_u32(central, 0);
+    append_u32(central, offset);
+    central += member.name;
+  }
+  require(out.size() < kLimit, label + ": larger than a .npz file can hold (2 GiB)");
+  const auto start = static_cast<std::uint32_t>(out.size()), size = static_cast<std::uint32_t>(central.size());
+  const auto count = static_cast<std::uint16_t>(members.size());
+  out += central;
+  append_u32(out, kEndRecord);
+  append_u16(out, 0);
+  append_u16(out, 0);
+  append_u16(out, count);
+  append_u16(out, count);
+  append_u32(out, size);
+  append_u32(out, start);
+  append_u16(out, 0);
+  return out;
+}
+
+}  // namespace almond
