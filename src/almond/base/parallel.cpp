@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "almond/base/check.hpp"
@@ -10,9 +11,10 @@
 namespace almond {
 namespace {
 
-// About 30 us of polling on a 3 GHz core: longer than the serial part between two barriers of a solver, short against
-// the time slice the kernel would give to somebody else.
-constexpr int kSpins = 2000;
+// Polling must outlast a wake-up by the kernel (about 100 us in a virtual machine): otherwise, once one side has slept,
+// the other falls asleep while waiting for it, and every later call pays for two wake-ups.
+constexpr std::chrono::microseconds kSpinTime{400};
+constexpr int kPollsPerClock = 64;
 
 void relax_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -23,11 +25,14 @@ void relax_cpu() {
 }
 
 /// Returns the value of `word` once it differs from `old`.
-std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& word, std::uint32_t old, int spins) {
-  for (int i = 0; i < spins; ++i) {
-    const std::uint32_t value = word.load(std::memory_order_acquire);
-    if (value != old) return value;
-    relax_cpu();
+std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& word, std::uint32_t old, bool spin) {
+  using Clock = std::chrono::steady_clock;
+  for (const Clock::time_point end = Clock::now() + kSpinTime; spin; spin = Clock::now() < end) {
+    for (int i = 0; i < kPollsPerClock; ++i) {
+      const std::uint32_t value = word.load(std::memory_order_acquire);
+      if (value != old) return value;
+      relax_cpu();
+    }
   }
   word.wait(old, std::memory_order_acquire);
   return word.load(std::memory_order_acquire);
@@ -42,8 +47,7 @@ int checked_workers(int workers) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(int workers)
-    : num_workers_(checked_workers(workers)), spins_(workers <= num_usable_cpus() ? kSpins : 0) {
+WorkerPool::WorkerPool(int workers) : num_workers_(checked_workers(workers)), spin_(workers <= num_usable_cpus()) {
   threads_.reserve(static_cast<std::size_t>(workers - 1));
   for (int worker = 1; worker < workers; ++worker) threads_.emplace_back([this, worker] { worker_loop(worker); });
 }
@@ -67,7 +71,7 @@ void WorkerPool::run(int count, Call call, void* body) {
   run_own_range(0);
 
   for (std::uint32_t pending = pending_.load(std::memory_order_acquire); pending != 0;)
-    pending = wait_for_change(pending_, pending, spins_);
+    pending = wait_for_change(pending_, pending, spin_);
 }
 
 void WorkerPool::run_own_range(int worker) const {
@@ -79,7 +83,7 @@ void WorkerPool::run_own_range(int worker) const {
 void WorkerPool::worker_loop(int worker) {
   std::uint32_t seen = 0;
   while (true) {
-    seen = wait_for_change(generation_, seen, spins_);
+    seen = wait_for_change(generation_, seen, spin_);
     if (stop_.load(std::memory_order_relaxed)) return;
     run_own_range(worker);
     if (pending_.fetch_sub(1, std::memory_order_release) == 1) pending_.notify_one();

@@ -9,7 +9,7 @@
 //   caller    task_ = f; ++generation_  ──>  own range  ──>  wait until pending_ == 0
 //   worker    wait for generation_      ──>  own range  ──>  --pending_
 //
-// Waiting means spinning for some microseconds, then sleeping in the kernel: an idle pool costs nothing.
+// Waiting means polling for a fraction of a millisecond, then sleeping in the kernel: an idle pool costs nothing.
 
 #include <atomic>
 #include <cstdint>
@@ -60,7 +60,7 @@ class WorkerPool {
   void worker_loop(int worker);
 
   const int num_workers_;
-  const int spins_;  // polls before sleeping; 0 where there are more workers than cores
+  const bool spin_;  // poll before sleeping; not where there are more workers than CPUs
 
   // The task, written by the caller before generation_ changes.
   int count_ = 0;
