@@ -1,5 +1,5 @@
-// The example in README.md compiles as printed and gives the closed form: the block slips, so λ = (-μ m g dt, 0, m g dt).
-// tests/test_docs.py compares the two texts.
+// The example in README.md compiles as printed and gives the closed form: the block slips, so λ = (-μ m g dt, 0, m g
+// dt). tests/test_docs.py compares the two texts.
 #include <gtest/gtest.h>
 
 #include "almond/solver/solve.hpp"
