@@ -89,7 +89,8 @@ Eigen::Matrix<double, kRows, 1> relative_velocity(const ContactProblem& problem,
   return result;
 }
 
-/// tr(W_ii), W_ii = J_i A⁻¹ J_iᵀ, with the cross terms of two sides on one subsystem.
+/// tr(W_ii), W_ii = J_i A⁻¹ J_iᵀ, with the cross terms of two sides on one subsystem. Sides that cancel up to rounding
+/// (two links that cannot move apart) count as zero.
 template <class Constraint>
 double delassus_trace(const ContactProblem& problem, const Factors& factors, const Constraint& constraint, int rows) {
   const bool joined = constraint.num_sides == 2 && constraint.sides[0].subsystem == constraint.sides[1].subsystem;
@@ -97,7 +98,9 @@ double delassus_trace(const ContactProblem& problem, const Factors& factors, con
   for (int s = 0; s < (joined ? 1 : constraint.num_sides); ++s) {
     const Side& side = constraint.sides[s];
     MatX Jt = problem.J(side, rows).transpose();
+    const double size = Jt.norm();
     if (joined) Jt += problem.J(constraint.sides[1], rows).transpose();
+    if (Jt.norm() <= 1e-13 * size) continue;
     factors[side.subsystem].matrixL().solveInPlace(Jt);
     trace += Jt.squaredNorm();
   }
