@@ -57,7 +57,7 @@ struct NamedProblem {
 [[nodiscard]] NamedProblem make_random(int bodies, int contacts, double mu, std::uint64_t seed);
 /// Frictionless: the contact problem is a strictly convex QP.
 [[nodiscard]] NamedProblem make_frictionless(int bodies, int contacts, std::uint64_t seed);
-/// A nut on its bolt: one body, contacts on both flanks of a helical thread, gaps >= 0, a random wrench.
+/// A nut that turns on its bolt: one body, contacts on both flanks of a helical thread, about half of them loaded.
 [[nodiscard]] NamedProblem make_nut(int contacts, std::uint64_t seed);
 /// Steel balls of 5 mm radius settled in a box, random dense packing, one step of gravity at 240 Hz.
 [[nodiscard]] NamedProblem make_spheres(int spheres, std::uint64_t seed);

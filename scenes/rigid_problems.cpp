@@ -94,18 +94,13 @@ NamedProblem make_frictionless(int bodies, int contacts, std::uint64_t seed) {
 
 NamedProblem make_nut(int contacts, std::uint64_t seed) {
   Random random(seed);
-  const double dt = 1e-3, radius = 0.024, pitch = 0.005, height = 0.038;
+  const double radius = 0.024, pitch = 0.005, height = 0.038;
+  const double lead = pitch / (2.0 * kPi);  // rise per radian
   RigidBody nut;
   nut.mass = 0.3;
   nut.inertia = Vec3(1.75e-4, 1.75e-4, 2.8e-4).asDiagonal();  // ring 48 to 75 mm wide, 38 mm high
-  nut.velocity = 0.01 * random.normal3();
-  nut.spin = Vec3(0.1 * random.normal(), 0.1 * random.normal(), 2.0 * random.normal());
-  Vec6 impulse;
-  impulse << random.uniform(1.0, 20.0) * random.direction() * dt, random.uniform(0.0, 0.5) * random.direction() * dt;
-  impulse[2] -= nut.mass * kGravity * dt;
   ContactProblem problem;
-  add_body(problem, nut, impulse);
-  const double lead = pitch / (2.0 * kPi);  // rise per radian
+  add_body(problem, nut, Vec6::Zero());
   for (int i = 0; i < contacts; ++i) {
     const double turn = random.uniform(-0.5, 0.5) * height / lead;
     const double r = radius + random.uniform(-1e-3, 1e-3);
@@ -115,11 +110,26 @@ NamedProblem make_nut(int contacts, std::uint64_t seed) {
     // 60° thread: the flank's normal leans 30° from the axis outwards, and with the lead angle along the helix.
     const Vec3 axial = (Vec3::UnitZ() - lead / r * forward).normalized();
     const Vec3 normal = flank * std::cos(kPi / 6.0) * axial + std::sin(kPi / 6.0) * radial + 0.03 * random.normal3();
-    // Touching (an overlap counts as touching), nearly so, or apart.
-    const double draw = random.uniform(), gap = draw < 0.4 ? 0.0 : random.uniform(0.0, draw < 0.7 ? 2e-6 : 3e-5);
     add_point_contact(problem, {nut}, kGround, 0, r * radial + Vec3(0.0, 0.0, lead * turn),
-                      make_frame(normal.normalized()), random.uniform(0.1, 0.3), Vec3(0.0, 0.0, gap / dt));
+                      make_frame(normal.normalized()), random.uniform(0.1, 0.3), Vec3::Zero());
   }
+  // Backwards from an answer: the nut turns along the helix, with some play; half of the contacts carry load and slide
+  // (all of them: one rigid body moves), the others open. b and e_n follow, e_t = 0.
+  Vec6 v;
+  const double spin = 5.0 * random.normal();
+  v << 0.005 * random.normal3() + Vec3(0.0, 0.0, lead * spin), 0.05 * random.normal3() + Vec3(0.0, 0.0, spin);
+  const VecX Jv = make_dense_J(problem) * v;
+  VecX lambda = VecX::Zero(problem.num_rows());
+  for (int i = 0; i < contacts; ++i) {
+    const Vec3 w = Jv.segment<3>(3 * i);
+    const bool open = random.uniform() < 0.5;
+    problem.contacts[i].e[2] = (open ? random.uniform(0.0, 0.03) : 0.0) - w[2];
+    if (open) continue;
+    const double normal = -0.1 / contacts * std::log(1.0 - random.uniform());  // 50 N for a millisecond, shared
+    lambda.segment<3>(3 * i) << -problem.contacts[i].mu * normal * w.head<2>().normalized(), normal;
+  }
+  const VecX b = make_dense_A(problem) * v - make_dense_J(problem).transpose() * lambda;
+  problem.b.assign(b.begin(), b.end());
   return finish("nut", std::move(problem));
 }
 
