@@ -1,0 +1,65 @@
+#pragma once
+// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds the others, too.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/report.hpp"
+#include "bench/runs.hpp"
+
+namespace almond::bench {
+
+struct BenchOptions {
+  std::vector<std::string> folders;  // problem files; empty: ../shared/fclib and ../shared/problems where they exist
+  std::vector<SolverKind> solvers;   // empty: the five first-class ones
+  std::string peers = "all";         // all, none, siconos, pinocchio
+  double budget_ms = 0.0;            // per solve; 0: 1000, or 200 when quick
+  bool quick = false;
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+  std::function<void(const std::string&)> say = [](const std::string&) {};  // a line that stays
+
+  [[nodiscard]] double budget() const { return budget_ms > 0.0 ? budget_ms : (quick ? 200.0 : 1000.0); }
+  [[nodiscard]] std::vector<SolverKind> solver_kinds() const;
+};
+
+struct BenchEntry {
+  const char* name;
+  const char* about;
+  Report (*run)(const BenchOptions&);
+};
+
+/// All benchmarks, in the order they are listed.
+[[nodiscard]] const std::vector<BenchEntry>& bench_entries();
+/// Throws Error with the known names and the nearest one.
+[[nodiscard]] const BenchEntry& find_bench(const std::string& name);
+
+/// Which feasible problems were called infeasible, gathered over the parts of a benchmark.
+struct Alarms {
+  int feasible = 0;
+  std::vector<std::string> false_alarms;
+
+  void add(const Run& run);  // of a problem that has a solution
+};
+
+// Parts: they add claims, tables and figures to a report.
+void add_nut(const BenchOptions& options, Report& report, Alarms& alarms);
+void add_towers(const BenchOptions& options, Report& report, Alarms& alarms);
+void add_jams(const BenchOptions& options, Report& report, const Alarms& alarms);
+/// 100 iterations of SubADMM and its ablations against a 300x300 Cholesky; `quad8` may be null.
+void add_subadmm(const BenchOptions& options, const BenchProblem* quad8, Report& report);
+
+/// Claims about the problem files and about Siconos.
+void add_file_claims(const std::vector<Run>& runs, const BenchOptions& options, bool has_siconos, Report& report, Alarms& alarms);
+
+/// Problem files of the folders, by size. Notes of the loader go to `notes`, with the name of the file.
+[[nodiscard]] std::vector<BenchProblem> load_folders(const std::vector<std::string>& folders, std::vector<std::string>& notes);
+/// The folders to use where none is named; may be empty.
+[[nodiscard]] std::vector<std::string> default_folders();
+/// Files with a problem in them, in order of name. Throws Error when the folder cannot be read.
+[[nodiscard]] std::vector<std::string> problem_files_in(const std::string& folder);
+
+/// "3 of 5", and up to four names of what is missing.
+[[nodiscard]] std::string count_text(std::size_t good, std::size_t all, const std::vector<std::string>& missing);
+
+}  // namespace almond::bench

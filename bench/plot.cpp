@@ -1,0 +1,269 @@
+#include "bench/plot.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "almond/base/check.hpp"
+#include "almond/load/file_io.hpp"
+#include "bench/process.hpp"
+
+namespace almond::bench {
+namespace {
+
+constexpr std::array<std::pair<const char*, const char*>, 14> kColours = {{
+    {"auto", "#d7263d"},           {"canal", "#0b6fb8"},          {"subadmm", "#129a63"},      {"spn", "#7b3fb3"},
+    {"pgs", "#e08e00"},            {"admm-nosub", "#5bb5a2"},     {"admm-nobody", "#9ccb3b"},  {"dogleg", "#4aa3df"},
+    {"damped-sn", "#b48ad6"},      {"siconos-nsgs", "#3d3d3d"},   {"siconos-nsn", "#767676"},  {"siconos-admm", "#a8a8a8"},
+    {"pinocchio-admm", "#8c5a2b"}, {"pinocchio-pgs", "#c9a26b"},
+}};
+
+std::string number(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.1f", value);
+  return buffer;
+}
+
+/// Enough digits to read a value off the page.
+std::string data_number(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.3g", value);
+  return buffer;
+}
+
+/// Data to pixels along one axis.
+struct Scale {
+  bool logarithmic;
+  double low, high;        // data, after the logarithm where there is one
+  double pixel0, pixel1;
+
+  [[nodiscard]] double transform(double value) const { return logarithmic ? std::log10(value) : value; }
+  [[nodiscard]] double operator()(double value) const {
+    const double t = (transform(value) - low) / (high - low);
+    return pixel0 + std::clamp(t, 0.0, 1.0) * (pixel1 - pixel0);
+  }
+};
+
+Scale make_scale(const Axis& axis, const std::vector<Series>& series, double Point::* member, double pixel0, double pixel1) {
+  double low = axis.low, high = axis.high;
+  if (low == high) {
+    low = 1e300;
+    high = -1e300;
+    for (const Series& s : series) {
+      for (const Point& p : s.points) {
+        const double value = p.*member;
+        if (!std::isfinite(value) || (axis.logarithmic && value <= 0.0)) continue;
+        low = std::min(low, value);
+        high = std::max(high, value);
+      }
+    }
+    if (low > high) {
+      low = axis.logarithmic ? 0.1 : 0.0;
+      high = 1.0;
+    }
+  }
+  Scale scale{axis.logarithmic, low, high, pixel0, pixel1};
+  scale.low = scale.transform(low);
+  scale.high = scale.transform(high);
+  if (axis.logarithmic && axis.low == axis.high) {
+    scale.low = std::floor(scale.low);
+    scale.high = std::ceil(scale.high);
+  }
+  if (scale.high <= scale.low) scale.high = scale.low + 1.0;
+  return scale;
+}
+
+struct Tick {
+  double value;
+  std::string label;
+};
+
+std::string superscript(int exponent) {
+  return "10<tspan dy=\"-4\" font-size=\"8\">" + std::string(exponent < 0 ? "\u2212" : "") + std::to_string(std::abs(exponent)) +
+         "</tspan>";
+}
+
+std::vector<Tick> make_ticks(const Scale& scale) {
+  std::vector<Tick> ticks;
+  if (scale.logarithmic) {
+    const int first = static_cast<int>(std::ceil(scale.low - 1e-9)), last = static_cast<int>(std::floor(scale.high + 1e-9));
+    const int every = std::max(1, (last - first + 5) / 6);
+    for (int k = first; k <= last; ++k) {
+      if ((k - last) % every == 0) ticks.push_back({std::pow(10.0, k), superscript(k)});
+    }
+    return ticks;
+  }
+  const double step = (scale.high - scale.low) / 5.0;
+  for (int k = 0; k <= 5; ++k) ticks.push_back({scale.low + k * step, data_number(scale.low + k * step)});
+  return ticks;
+}
+
+struct Frame {
+  double left = 50, right = 12, top = 26, bottom = 38;
+};
+
+std::string draw_axes(const Plot& plot, const Scale& x, const Scale& y) {
+  std::string out;
+  for (const Tick& tick : make_ticks(x)) {
+    const std::string at = number(x(tick.value));
+    out += "<line class=\"grid\" stroke=\"#e9e9ee\" x1=\"" + at + "\" x2=\"" + at + "\" y1=\"" + number(y.pixel0) + "\" y2=\"" +
+           number(y.pixel1) + "\"/><text x=\"" + at + "\" y=\"" + number(y.pixel0 + 15) + "\" text-anchor=\"middle\">" +
+           tick.label + "</text>\n";
+  }
+  for (const Tick& tick : make_ticks(y)) {
+    const std::string at = number(y(tick.value));
+    out += "<line class=\"grid\" stroke=\"#e9e9ee\" x1=\"" + number(x.pixel0) + "\" x2=\"" + number(x.pixel1) + "\" y1=\"" + at +
+           "\" y2=\"" + at + "\"/><text x=\"" + number(x.pixel0 - 6) + "\" y=\"" + number(y(tick.value) + 3.5) +
+           "\" text-anchor=\"end\">" + tick.label + "</text>\n";
+  }
+  for (const double rule : plot.rules) {
+    const std::string at = number(y(rule));
+    out += "<line stroke=\"#9aa0ab\" stroke-dasharray=\"1.5 3\" x1=\"" + number(x.pixel0) + "\" x2=\"" + number(x.pixel1) +
+           "\" y1=\"" + at + "\" y2=\"" + at + "\"/>\n";
+  }
+  out += "<rect fill=\"none\" stroke=\"#6b7280\" stroke-width=\"0.8\" x=\"" + number(x.pixel0) + "\" y=\"" + number(y.pixel1) +
+         "\" width=\"" + number(x.pixel1 - x.pixel0) + "\" height=\"" + number(y.pixel0 - y.pixel1) + "\"/>\n";
+  out += "<text x=\"" + number(0.5 * (x.pixel0 + x.pixel1)) + "\" y=\"" + number(y.pixel0 + 31) +
+         "\" text-anchor=\"middle\">" + escape_xml(plot.x.label) + "</text>\n";
+  const double middle = 0.5 * (y.pixel0 + y.pixel1);
+  out += "<text transform=\"translate(12," + number(middle) + ") rotate(-90)\" text-anchor=\"middle\">" +
+         escape_xml(plot.y.label) + "</text>\n";
+  return out;
+}
+
+std::string draw_series(const Series& series, const Scale& x, const Scale& y) {
+  const std::string colour = series.colour.empty() ? solver_colour(series.name) : series.colour;
+  std::string path, data, dots;
+  double last_y = 0.0;
+  for (const Point& p : series.points) {
+    if (!std::isfinite(p.x) || !std::isfinite(p.y)) continue;
+    const double px = x(std::max(p.x, x.logarithmic ? 1e-300 : p.x)), py = y(std::max(p.y, y.logarithmic ? 1e-300 : p.y));
+    if (path.empty()) {
+      path = "M" + number(px) + " " + number(py);
+    } else {
+      if (series.steps) path += "H" + number(px);
+      if (!series.steps || py != last_y) path += series.steps ? "V" + number(py) : "L" + number(px) + " " + number(py);
+    }
+    last_y = py;
+    data += (data.empty() ? "" : " ") + data_number(p.x) + "," + data_number(p.y);
+    if (series.markers) {
+      dots += "<circle cx=\"" + number(px) + "\" cy=\"" + number(py) + "\" r=\"2.6\" fill=\"" + colour + "\"/>";
+    }
+  }
+  if (path.empty()) return "";
+  const std::string dash = series.dashed ? " stroke-dasharray=\"5 3\"" : "";
+  return "<path class=\"curve\" data-name=\"" + escape_xml(series.name) + "\" data-points=\"" + data +
+         "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"1.7\" stroke-linejoin=\"round\"" + dash + " d=\"" + path +
+         "\"/>" + dots + "\n";
+}
+
+/// Entries in rows below the title, as many per row as fit.
+std::string draw_legend(const Plot& plot, double left, double top, double width, double* height) {
+  std::string out;
+  double at_x = left, at_y = top;
+  for (const Series& s : plot.series) {
+    const double entry = 30.0 + 6.1 * static_cast<double>(s.name.size());
+    if (at_x > left && at_x + entry > left + width) {
+      at_x = left;
+      at_y += 14.0;
+    }
+    const std::string colour = s.colour.empty() ? solver_colour(s.name) : s.colour;
+    out += "<line x1=\"" + number(at_x) + "\" x2=\"" + number(at_x + 18) + "\" y1=\"" + number(at_y - 3.5) + "\" y2=\"" +
+           number(at_y - 3.5) + "\" stroke=\"" + colour + "\" stroke-width=\"2.2\"" +
+           (s.dashed ? " stroke-dasharray=\"5 3\"" : "") + "/><text x=\"" + number(at_x + 22) + "\" y=\"" + number(at_y) +
+           "\">" + escape_xml(s.name) + "</text>\n";
+    at_x += entry;
+  }
+  *height = plot.series.empty() ? 0.0 : at_y - top + 14.0;
+  return out;
+}
+
+std::string draw_inside(const Plot& plot) {
+  Frame frame;
+  std::string out, legend;
+  if (plot.legend) {
+    double height = 0.0;
+    legend = draw_legend(plot, frame.left, frame.top + 10.0, plot.width - frame.left - frame.right, &height);
+    frame.top += height + 2.0;
+  }
+  const Scale x = make_scale(plot.x, plot.series, &Point::x, frame.left, plot.width - frame.right);
+  const Scale y = make_scale(plot.y, plot.series, &Point::y, plot.height - frame.bottom, frame.top);
+  out += "<rect width=\"" + std::to_string(plot.width) + "\" height=\"" + std::to_string(plot.height) + "\" fill=\"#fff\"/>\n";
+  out += "<text x=\"" + number(frame.left) + "\" y=\"16\" font-size=\"12.5\" font-weight=\"600\" fill=\"#111827\">" +
+         escape_xml(plot.title) + "</text>\n" + legend + draw_axes(plot, x, y);
+  // The first series is the one to look at: drawn last, on top.
+  for (std::size_t k = plot.series.size(); k-- > 0;) out += draw_series(plot.series[k], x, y);
+  // What a page needs to turn pointer positions into data.
+  out += "<g class=\"frame\" data-x=\"" + number(x.pixel0) + "," + number(x.pixel1) + "," + data_number(x.low) + "," +
+         data_number(x.high) + "," + (x.logarithmic ? "1" : "0") + "\" data-y=\"" + number(y.pixel0) + "," + number(y.pixel1) +
+         "\"/>\n";
+  return out;
+}
+
+std::string open_svg(int width, int height) {
+  const std::string w = std::to_string(width), h = std::to_string(height);
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + w + " " + h + "\" width=\"" + w + "\" height=\"" + h +
+         "\" font-family=\"system-ui, 'DejaVu Sans', Helvetica, sans-serif\" font-size=\"10.5\" fill=\"#374151\">\n";
+}
+
+}  // namespace
+
+std::string escape_xml(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+bool is_peer_name(const std::string& name) { return name.rfind("siconos", 0) == 0 || name.rfind("pinocchio", 0) == 0; }
+
+std::string solver_colour(const std::string& name) {
+  for (const auto& [known, colour] : kColours) {
+    if (name == known) return colour;
+  }
+  return "#111827";
+}
+
+std::string to_svg(const Plot& plot) { return open_svg(plot.width, plot.height) + draw_inside(plot) + "</svg>"; }
+
+std::string to_sheet(const std::vector<Plot>& plots, int columns) {
+  int width = 0, height = 0, row_height = 0, column = 0, x = 0, y = 0;
+  std::string inside;
+  for (const Plot& plot : plots) {
+    if (column == columns) {
+      x = column = 0;
+      y += row_height;
+      row_height = 0;
+    }
+    inside += "<g transform=\"translate(" + std::to_string(x) + "," + std::to_string(y) + ")\">\n" + draw_inside(plot) + "</g>\n";
+    x += plot.width;
+    ++column;
+    row_height = std::max(row_height, plot.height);
+    width = std::max(width, x);
+    height = y + row_height;
+  }
+  return open_svg(std::max(width, 1), std::max(height, 1)) + inside + "</svg>";
+}
+
+void write_png(const std::string& svg, const std::string& path) {
+  const TemporaryFolder folder;
+  const std::string source = folder.path() + "/plot.svg", target = folder.path() + "/plot.png";
+  write_file(source, svg);
+  const ProcessResult result =
+      run_process({"rsvg-convert", "--zoom", "2", "--background-color", "white", "--output", target, source}, 60e3);
+  require(result.started, "cannot draw " + path + ": the program rsvg-convert is not installed (Debian package librsvg2-bin)");
+  require(result.exit_code == 0, "cannot draw " + path + ": rsvg-convert failed: " + result.errors);
+  write_file(path, read_file(target));
+}
+
+}  // namespace almond::bench

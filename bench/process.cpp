@@ -1,0 +1,86 @@
+#include "bench/process.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "almond/base/check.hpp"
+#include "almond/load/file_io.hpp"
+
+namespace almond::bench {
+namespace {
+
+constexpr int kNotFound = 127;  // what a shell says, too
+
+/// In the child: never returns.
+[[noreturn]] void become(const std::vector<std::string>& arguments, const std::string& errors_path) {
+  setpgid(0, 0);
+  const int null = open("/dev/null", O_RDWR);
+  const int errors = open(errors_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(null, STDIN_FILENO);
+  dup2(null, STDOUT_FILENO);
+  dup2(errors, STDERR_FILENO);
+  for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) setenv(name, "1", 1);
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  execvp(pointers[0], pointers.data());
+  _exit(errno == ENOENT ? kNotFound : 126);
+}
+
+std::string last_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  const std::size_t start = text.rfind('\n');
+  return start == std::string::npos ? text : text.substr(start + 1);
+}
+
+}  // namespace
+
+ProcessResult run_process(const std::vector<std::string>& arguments, double timeout_ms) {
+  const TemporaryFolder folder;
+  const std::string errors_path = folder.path() + "/errors";
+  const pid_t child = fork();
+  require(child >= 0, "cannot start " + arguments[0] + ": fork failed");
+  if (child == 0) become(arguments, errors_path);
+
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  ProcessResult result;
+  int status = 0;
+  for (std::chrono::microseconds nap{200};; nap = std::min(2 * nap, std::chrono::microseconds{20000})) {
+    const pid_t done = waitpid(child, &status, WNOHANG);
+    if (done == child) break;
+    if (std::chrono::duration<double, std::milli>(Clock::now() - start).count() > timeout_ms) {
+      kill(-child, SIGKILL);
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      result.timed_out = true;
+      break;
+    }
+    std::this_thread::sleep_for(nap);
+  }
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  result.started = result.exit_code != kNotFound;
+  if (std::filesystem::exists(errors_path)) result.errors = last_line(read_file(errors_path));
+  return result;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "almond-XXXXXX").string();
+  require(mkdtemp(pattern.data()) != nullptr, "cannot make a temporary folder " + pattern);
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace almond::bench

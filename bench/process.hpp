@@ -1,0 +1,33 @@
+#pragma once
+// Other programs, run with a time limit: a peer that crashes or hangs is a result, not the end of a benchmark.
+
+#include <string>
+#include <vector>
+
+namespace almond::bench {
+
+struct ProcessResult {
+  bool started = false;    // false: no such program
+  bool timed_out = false;
+  int exit_code = -1;      // negative: ended by that signal
+  std::string errors;      // the last line on its standard error
+};
+
+/// Runs `arguments[0]` (searched in PATH) with standard output discarded and one thread for OpenMP and BLAS. After
+/// `timeout_ms` the process and its children are killed.
+[[nodiscard]] ProcessResult run_process(const std::vector<std::string>& arguments, double timeout_ms);
+
+/// A folder for scratch files that goes away with its owner.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace almond::bench

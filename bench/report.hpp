@@ -1,0 +1,77 @@
+#pragma once
+// What a benchmark says, independent of how it is shown: facts, claims, tables, figures. The same Report becomes text on
+// the terminal, JSON, and one self-contained HTML page.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "almond/base/types.hpp"
+
+namespace almond::bench {
+
+enum class Tone { kPlain, kGood, kBad, kQuiet };
+
+/// A table cell: what is shown, and the number behind it (NaN: the text is the value).
+struct Cell {
+  std::string text;
+  double value = kNaN;
+  Tone tone = Tone::kPlain;
+};
+
+[[nodiscard]] Cell text_cell(std::string text, Tone tone = Tone::kPlain);
+[[nodiscard]] Cell count_cell(double value, Tone tone = Tone::kPlain);
+/// Milliseconds with three significant digits; not finite: "-" in red.
+[[nodiscard]] Cell time_cell(double ms);
+/// A residual such as 3.1e-10.
+[[nodiscard]] Cell residual_cell(double value, Tone tone = Tone::kPlain);
+/// A ratio such as 12.3x.
+[[nodiscard]] Cell ratio_cell(double value, Tone tone = Tone::kPlain);
+
+struct Table {
+  std::string name;     // key in the JSON
+  std::string title;    // heading
+  std::string caption;  // one or two sentences below the heading, may be empty
+  std::vector<std::string> columns;
+  std::vector<std::vector<Cell>> rows;
+};
+
+/// A target and what came out. A claim that could not be measured (a peer is not installed, a file is not there) holds
+/// false and says so in `measured`.
+struct Claim {
+  std::string claim, expected, measured;
+  bool holds = false;
+};
+
+struct Figure {
+  std::string name;   // anchor and file stem
+  std::string title;  // heading; figures with an equal, non-empty group stand in one grid
+  std::string group;
+  std::string svg;
+};
+
+struct Report {
+  std::string name;   // of the benchmark: fclib, nut, ...
+  std::string title;  // heading of the page
+  std::string lead;   // opening paragraph of the page
+  std::vector<std::pair<std::string, std::string>> facts;  // machine, compiler, budget, ...
+  std::vector<Claim> claims;
+  std::vector<Table> tables;
+  std::vector<Figure> figures;
+  std::vector<std::string> notes;  // what was left out and why
+
+  void add_claim(std::string claim, std::string expected, std::string measured, bool holds);
+  [[nodiscard]] int num_held() const;
+};
+
+/// Machine, compiler, build flags and date as facts.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> machine_facts();
+
+/// {"bench","facts":{..},"claims":[{"claim","expected","measured","holds"}..],"tables":{name:[{column:value}..]},"notes":[..]}
+[[nodiscard]] std::string to_json(const Report& report);
+
+/// Columns aligned, numbers to the right; `colour` marks good and bad cells with ANSI colours.
+[[nodiscard]] std::string to_text(const Table& table, bool colour);
+[[nodiscard]] std::string to_text(const std::vector<Claim>& claims, bool colour);
+
+}  // namespace almond::bench
