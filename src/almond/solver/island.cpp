@@ -1,0 +1,489 @@
+#include "almond/solver/island.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "almond/base/check.hpp"
+#include "almond/solver/cone.hpp"
+
+namespace almond {
+namespace {
+
+int padded(int dofs) { return (dofs + 3) / 4 * 4; }
+
+int find_root(std::vector<int>& parent, int i) {
+  while (parent[i] != i) {
+    parent[i] = parent[parent[i]];
+    i = parent[i];
+  }
+  return i;
+}
+
+void unite(std::vector<int>& parent, int i, int j) {
+  i = find_root(parent, i);
+  j = find_root(parent, j);
+  if (i != j) parent[std::max(i, j)] = std::min(i, j);
+}
+
+template <class Visit>
+void for_each_constraint(const ContactProblem& problem, Visit&& visit) {
+  int row = 0;
+  for (const Contact& c : problem.contacts) {
+    visit(c.sides, c.num_sides, 3, row);
+    row += 3;
+  }
+  for (const std::vector<Row>* pool : {&problem.hard, &problem.soft, &problem.equality, &problem.bounded}) {
+    for (const Row& r : *pool) visit(r.sides, r.num_sides, 1, row++);
+  }
+}
+
+/// Bias, compliance and bounds of the one-component rows in normal form.
+void append_row_data(const ContactProblem& problem, int scalar_index, Island& island) {
+  int i = scalar_index;
+  const auto take = [&](const std::vector<Row>& pool) {
+    if (i < static_cast<int>(pool.size())) return true;
+    i -= static_cast<int>(pool.size());
+    return false;
+  };
+  double e = 0.0, compliance = 0.0, lower = -kInfinity, upper = kInfinity;
+  if (take(problem.hard)) {
+    e = problem.hard[i].e;
+    lower = 0.0;
+  } else if (take(problem.soft)) {
+    const Row& r = problem.soft[i];
+    e = r.k / r.b * r.e;
+    compliance = 1.0 / r.b;
+  } else if (take(problem.equality)) {
+    e = problem.equality[i].e;
+  } else {
+    const Row& r = problem.bounded[i];
+    e = r.e;
+    lower = -r.limit;
+    upper = r.limit;
+  }
+  island.e.push_back(e);
+  island.compliance.push_back(compliance);
+  island.lower.push_back(lower);
+  island.upper.push_back(upper);
+}
+
+void clear(Island& island) {
+  island.nodes.clear();
+  island.constraints.clear();
+  for (std::vector<double>* x : {&island.U, &island.b, &island.J, &island.e, &island.q, &island.mu,
+                                 &island.compliance, &island.lower, &island.upper, &island.W, &island.w_bar}) {
+    x->clear();
+  }
+  island.num_contacts = island.num_constraints = island.rows = island.side_rows = 0;
+  island.v_size = island.num_dofs = 0;
+  island.degenerate = false;
+}
+
+int add_node(int subsystem, int dofs, Island& island) {
+  Node node;
+  node.subsystem = subsystem;
+  node.dofs = dofs;
+  node.ld = padded(dofs);
+  node.v_begin = island.v_size;
+  island.v_size += node.ld;
+  island.num_dofs += dofs;
+  island.nodes.push_back(node);
+  return static_cast<int>(island.nodes.size()) - 1;
+}
+
+/// Copies A_j and b_j of a subsystem into rows [at, at + n) of a node.
+void copy_dynamics(const ContactProblem& problem, int subsystem, int at, const Node& node, Island& island) {
+  const MapConstMat A = problem.A(subsystem);
+  const MapConstVec b = problem.b_of(subsystem);
+  for (int c = 0; c < A.cols(); ++c) {
+    for (int r = 0; r < A.rows(); ++r) island.U[node.U_begin + (at + c) * node.dofs + at + r] = A(r, c);
+    island.b[node.v_begin + at + c] = b[c];
+  }
+}
+
+/// A = U Uᵀ in place (upper triangle), last column first. False if A is not positive definite.
+bool factor_upper(double* A, int n) {
+  for (int j = n - 1; j >= 0; --j) {
+    double* column = A + static_cast<std::ptrdiff_t>(j) * n;
+    if (!(column[j] > 0.0) || !std::isfinite(column[j])) return false;
+    const double pivot = std::sqrt(column[j]), inverse = 1.0 / pivot;
+    column[j] = pivot;
+    for (int i = 0; i < j; ++i) column[i] *= inverse;
+    for (int k = 0; k < j; ++k) {
+      const double x = column[k];
+      if (x == 0.0) continue;
+      double* other = A + static_cast<std::ptrdiff_t>(k) * n;
+      for (int i = 0; i <= k; ++i) other[i] -= x * column[i];
+    }
+  }
+  return true;
+}
+
+bool is_diagonal(const double* A, int n) {
+  for (int c = 0; c < n; ++c) {
+    for (int r = 0; r < c; ++r) {
+      if (A[c * n + r] != 0.0) return false;
+    }
+  }
+  return true;
+}
+
+/// x <- U⁻¹ x.
+void solve_upper(const double* U, int n, bool diagonal, double* x) {
+  if (diagonal) {
+    for (int k = 0; k < n; ++k) x[k] /= U[k * n + k];
+    return;
+  }
+  for (int k = n - 1; k >= 0; --k) {
+    if (x[k] == 0.0) continue;
+    const double* column = U + static_cast<std::ptrdiff_t>(k) * n;
+    const double value = x[k] / column[k];
+    x[k] = value;
+    for (int i = 0; i < k; ++i) x[i] -= value * column[i];
+  }
+}
+
+/// x <- U⁻ᵀ x.
+void solve_upper_transposed(const double* U, int n, bool diagonal, double* x) {
+  if (diagonal) {
+    for (int k = 0; k < n; ++k) x[k] /= U[k * n + k];
+    return;
+  }
+  for (int k = 0; k < n; ++k) {
+    const double* column = U + static_cast<std::ptrdiff_t>(k) * n;
+    double sum = x[k];
+    for (int i = 0; i < k; ++i) sum -= column[i] * x[i];
+    x[k] = sum / column[k];
+  }
+}
+
+/// Factors A, whitens b and J.
+void whiten(Island& island) {
+  for (Node& node : island.nodes) {
+    double* U = &island.U[node.U_begin];
+    node.diagonal = is_diagonal(U, node.dofs);
+    bool ok = true;
+    if (node.diagonal) {
+      for (int k = 0; k < node.dofs; ++k) {
+        double& d = U[k * node.dofs + k];
+        ok = ok && d > 0.0 && std::isfinite(d);
+        d = std::sqrt(d);
+      }
+    } else {
+      ok = factor_upper(U, node.dofs);
+    }
+    if (!ok) {
+      island.degenerate = true;
+      return;
+    }
+    solve_upper(U, node.dofs, node.diagonal, &island.b[node.v_begin]);
+    // J U⁻ᵀ: each row x solves U xᵀ = Jᵀ.
+    for (int r = 0; r < node.side_rows; ++r) {
+      solve_upper(U, node.dofs, node.diagonal, &island.J[node.J_begin + r * node.ld]);
+    }
+  }
+}
+
+/// Diagonal blocks of W = J Jᵀ + compliance, and the free velocity.
+void compute_delassus(Island& island, std::vector<double>& scratch) {
+  island.W.clear();
+  island.w_bar.clear();
+  for (int i = 0; i < island.num_constraints; ++i) {
+    const Constraint& c = island.constraints[i];
+    double W[9] = {};
+    for (int s = 0; s < c.num_sides; ++s) {
+      const int ld = island.nodes[c.node[s]].ld;
+      const double* J = &island.J[c.J[s]];
+      for (int r = 0; r < c.dim; ++r) {
+        for (int l = 0; l <= r; ++l) {
+          double sum = 0.0;
+          for (int j = 0; j < ld; ++j) sum += J[r * ld + j] * J[l * ld + j];
+          W[r * c.dim + l] += sum;
+        }
+      }
+    }
+    for (int r = 0; r < c.dim; ++r) {
+      for (int l = r + 1; l < c.dim; ++l) W[r * c.dim + l] = W[l * c.dim + r];
+    }
+    if (c.dim == 1) W[0] += island.compliance[island.row_index(i)];
+    island.W.insert(island.W.end(), W, W + c.dim * c.dim);
+    const double mean = c.dim == 3 ? (W[0] + W[4] + W[8]) / 3.0 : W[0];
+    island.w_bar.push_back(mean > 0.0 ? mean : 1.0);
+  }
+  island.q.resize(island.rows);
+  scratch.resize(std::max<std::size_t>(scratch.size(), island.side_rows));
+  multiply_J(island, island.b.data(), scratch.data());
+  gather_sides(island, scratch.data(), true, island.q.data());
+  double q2 = 0.0, b2 = 0.0;
+  for (double x : island.q) q2 += x * x;
+  for (double x : island.b) b2 += x * x;
+  island.q_norm = std::sqrt(q2);
+  island.b_norm = std::sqrt(b2);
+}
+
+}  // namespace
+
+void compile_islands(const ContactProblem& problem, const CompileOptions& options, IslandWorkspace& ws) {
+  const int num_subsystems = static_cast<int>(problem.subsystems.size());
+  ws.parent.resize(num_subsystems);
+  std::iota(ws.parent.begin(), ws.parent.end(), 0);
+  ws.row_of.assign(num_subsystems, 0);  // used first as "touched"
+  for_each_constraint(problem, [&](const auto& sides, int num_sides, int, int) {
+    ws.row_of[sides[0].subsystem] = 1;
+    if (num_sides == 2) {
+      ws.row_of[sides[1].subsystem] = 1;
+      unite(ws.parent, sides[0].subsystem, sides[1].subsystem);
+    }
+  });
+
+  // Number the islands in order of their first subsystem; untouched subsystems move freely.
+  ws.island_of.assign(num_subsystems, -1);
+  ws.node_of.assign(num_subsystems, -1);
+  ws.free_subsystems.clear();
+  ws.count = 0;
+  for (int s = 0; s < num_subsystems; ++s) {
+    if (ws.row_of[s] == 0) {
+      ws.free_subsystems.push_back(s);
+      continue;
+    }
+    const int root = options.whole ? 0 : find_root(ws.parent, s);
+    int id = options.whole ? (ws.count > 0 ? 0 : -1) : ws.island_of[root];
+    if (id < 0) {
+      id = ws.count++;
+      if (static_cast<int>(ws.islands.size()) < ws.count) ws.islands.emplace_back();
+      clear(ws.islands[id]);
+      if (!options.whole) ws.island_of[root] = id;
+    }
+    ws.island_of[s] = id;
+    Island& island = ws.islands[id];
+    if (options.whole) {  // one node: remember the place inside it
+      if (island.nodes.empty()) island.nodes.emplace_back();
+      ws.node_of[s] = 0;
+      ws.fill.resize(num_subsystems);
+      ws.fill[s] = island.num_dofs;
+      island.num_dofs += problem.subsystems[s].dofs;
+    } else {
+      ws.node_of[s] = add_node(s, problem.subsystems[s].dofs, island);
+    }
+  }
+  if (options.whole && ws.count > 0) {
+    Island& island = ws.islands[0];
+    const int n = island.num_dofs;
+    island.nodes.clear();
+    island.v_size = island.num_dofs = 0;
+    add_node(-1, n, island);
+  }
+
+  // Dynamics.
+  for (int k = 0; k < ws.count; ++k) {
+    Island& island = ws.islands[k];
+    int size = 0;
+    for (Node& node : island.nodes) {
+      node.U_begin = size;
+      size += node.dofs * node.dofs;
+    }
+    island.U.assign(size, 0.0);
+    island.b.assign(island.v_size, 0.0);
+  }
+  for (int s = 0; s < num_subsystems; ++s) {
+    if (ws.island_of[s] < 0 || ws.row_of[s] == 0) continue;
+    Island& island = ws.islands[ws.island_of[s]];
+    copy_dynamics(problem, s, options.whole ? ws.fill[s] : 0, island.nodes[ws.node_of[s]], island);
+  }
+
+  // Constraints: count, then place the side rows of each node one after the other, in constraint order.
+  int order = 0;
+  for_each_constraint(problem, [&](const auto& sides, int num_sides, int dim, int) {
+    Island& island = ws.islands[ws.island_of[sides[0].subsystem]];
+    Constraint c;
+    c.dim = dim;
+    c.index = order++;
+    c.num_sides = num_sides;
+    c.row = island.rows;
+    for (int s = 0; s < num_sides; ++s) c.node[s] = ws.node_of[sides[s].subsystem];
+    const bool same = num_sides == 2 && c.node[0] == c.node[1];
+    if (same && (options.merge_sides || options.whole)) c.num_sides = 1;
+    for (int s = 0; s < c.num_sides; ++s) {
+      Node& node = island.nodes[c.node[s]];
+      c.slot[s] = node.side_rows;  // relative for now
+      node.side_rows += dim;
+    }
+    island.rows += dim;
+    island.num_contacts += dim == 3;
+    island.constraints.push_back(c);
+  });
+  for (int k = 0; k < ws.count; ++k) {
+    Island& island = ws.islands[k];
+    island.num_constraints = static_cast<int>(island.constraints.size());
+    int J_size = 0;
+    for (Node& node : island.nodes) {
+      node.side_begin = island.side_rows;
+      node.J_begin = J_size;
+      island.side_rows += node.side_rows;
+      J_size += node.side_rows * node.ld;
+    }
+    island.J.assign(J_size, 0.0);
+    for (Constraint& c : island.constraints) {
+      for (int s = 0; s < c.num_sides; ++s) {
+        const Node& node = island.nodes[c.node[s]];
+        c.J[s] = node.J_begin + c.slot[s] * node.ld;
+        c.slot[s] += node.side_begin;
+      }
+    }
+  }
+
+  // Values of J, e and the row data.
+  ws.fill.resize(std::max<std::size_t>(ws.fill.size(), num_subsystems));
+  ws.parent.assign(ws.count, 0);  // next constraint of each island
+  order = 0;
+  for_each_constraint(problem, [&](const auto& sides, int num_sides, int dim, int) {
+    const int id = ws.island_of[sides[0].subsystem];
+    Island& island = ws.islands[id];
+    const Constraint& c = island.constraints[ws.parent[id]++];
+    for (int s = 0; s < num_sides; ++s) {
+      const int into = std::min(s, c.num_sides - 1);
+      const Node& node = island.nodes[c.node[into]];
+      const MapConstMatr J = problem.J(sides[s], dim);
+      const int at = options.whole ? ws.fill[sides[s].subsystem] : 0;
+      for (int r = 0; r < dim; ++r) {
+        double* row = &island.J[c.J[into] + r * node.ld + at];
+        for (int j = 0; j < J.cols(); ++j) row[j] += J(r, j);
+      }
+    }
+    if (dim == 3) {
+      const Contact& contact = problem.contacts[c.index];
+      island.mu.push_back(contact.mu);
+      island.e.insert(island.e.end(), contact.e.data(), contact.e.data() + 3);
+    } else {
+      append_row_data(problem, c.index - problem.num_contacts(), island);
+    }
+    ++order;
+  });
+
+  for (int k = 0; k < ws.count; ++k) {
+    Island& island = ws.islands[k];
+    whiten(island);
+    if (!island.degenerate) compute_delassus(island, ws.scratch);
+  }
+}
+
+int problem_row(const ContactProblem& problem, const Island& island, int constraint) {
+  const Constraint& c = island.constraints[constraint];
+  const int m = problem.num_contacts();
+  return c.index < m ? 3 * c.index : 3 * m + (c.index - m);
+}
+
+void multiply_J(const Island& island, const double* v, double* side) {
+  for (const Node& node : island.nodes) {
+    const double* x = v + node.v_begin;
+    const double* J = &island.J[node.J_begin];
+    double* out = side + node.side_begin;
+    if (node.ld == 8) {
+      for (int r = 0; r < node.side_rows; ++r, J += 8) {
+        out[r] = (J[0] * x[0] + J[4] * x[4]) + (J[1] * x[1] + J[5] * x[5]) + (J[2] * x[2] + J[3] * x[3]);
+      }
+      continue;
+    }
+    const int ld = node.ld;
+    for (int r = 0; r < node.side_rows; ++r, J += ld) {
+      double a0 = 0.0, a1 = 0.0, a2 = 0.0, a3 = 0.0;
+      for (int j = 0; j < ld; j += 4) {
+        a0 += J[j] * x[j];
+        a1 += J[j + 1] * x[j + 1];
+        a2 += J[j + 2] * x[j + 2];
+        a3 += J[j + 3] * x[j + 3];
+      }
+      out[r] = (a0 + a1) + (a2 + a3);
+    }
+  }
+}
+
+void multiply_JT(const Island& island, const double* side, bool add_b, double* out) {
+  if (add_b) {
+    std::copy(island.b.begin(), island.b.end(), out);
+  } else {
+    std::fill(out, out + island.v_size, 0.0);
+  }
+  for (const Node& node : island.nodes) {
+    const double* J = &island.J[node.J_begin];
+    double* g = out + node.v_begin;
+    const int ld = node.ld;
+    for (int r = 0; r < node.side_rows; ++r, J += ld) {
+      const double s = side[node.side_begin + r];
+      if (s == 0.0) continue;
+      for (int j = 0; j < ld; ++j) g[j] += s * J[j];
+    }
+  }
+}
+
+void unwhiten(const Island& island, const Node& node, const double* v_white, double* v) {
+  std::copy(v_white, v_white + node.dofs, v);
+  solve_upper_transposed(&island.U[node.U_begin], node.dofs, node.diagonal, v);
+}
+
+bool solve_free(const ContactProblem& problem, int subsystem, IslandWorkspace& ws, double* v) {
+  const MapConstMat A = problem.A(subsystem);
+  const MapConstVec b = problem.b_of(subsystem);
+  const int n = static_cast<int>(A.cols());
+  ws.scratch.resize(std::max<std::size_t>(ws.scratch.size(), static_cast<std::size_t>(n) * n));
+  std::copy(A.data(), A.data() + A.size(), ws.scratch.begin());
+  if (!factor_upper(ws.scratch.data(), n)) return false;
+  std::copy(b.data(), b.data() + n, v);
+  solve_upper(ws.scratch.data(), n, false, v);
+  solve_upper_transposed(ws.scratch.data(), n, false, v);
+  return true;
+}
+
+void scatter_rows(const Island& island, const double* rows, double* side) {
+  for (const Constraint& c : island.constraints) {
+    for (int s = 0; s < c.num_sides; ++s) {
+      for (int r = 0; r < c.dim; ++r) side[c.slot[s] + r] = rows[c.row + r];
+    }
+  }
+}
+
+void gather_sides(const Island& island, const double* side, bool add_e, double* rows) {
+  for (const Constraint& c : island.constraints) {
+    for (int r = 0; r < c.dim; ++r) {
+      double w = add_e ? island.e[c.row + r] : 0.0;
+      w += side[c.slot[0] + r];
+      if (c.num_sides == 2) w += side[c.slot[1] + r];
+      rows[c.row + r] = w;
+    }
+  }
+}
+
+Residuals measure(const Island& island, const double* lambda, MeasureWorkspace& ws) {
+  ws.side.resize(island.side_rows);
+  ws.v.resize(island.v_size);
+  ws.w.resize(island.rows);
+  scatter_rows(island, lambda, ws.side.data());
+  multiply_JT(island, ws.side.data(), true, ws.v.data());
+  multiply_J(island, ws.v.data(), ws.side.data());
+  gather_sides(island, ws.side.data(), true, ws.w.data());
+
+  Residuals sum;
+  for (int i = 0; i < island.num_contacts; ++i) {
+    const Eigen::Map<const Vec3> l(lambda + 3 * i), w(ws.w.data() + 3 * i);
+    const double mu = island.mu[i], w_bar = island.w_bar[i];
+    Vec3 projected;
+    Vec3 x = l - w / w_bar;
+    x[2] -= mu * std::sqrt(w[0] * w[0] + w[1] * w[1]) / w_bar;
+    project_prox(mu, x, projected);
+    sum.natural2 += (l - projected).squaredNorm() * w_bar * w_bar;
+    project_strict(mu, l - w, projected);
+    sum.residual2 += (l - projected).squaredNorm();
+  }
+  for (int i = island.num_contacts; i < island.num_constraints; ++i) {
+    const int k = island.row_index(i), row = island.constraints[i].row;
+    const double l = lambda[row], c = island.compliance[k], w = ws.w[row] + c * l, w_bar = island.w_bar[i];
+    const double natural = l - std::clamp(l - w / w_bar, island.lower[k], island.upper[k]);
+    sum.natural2 += natural * natural * w_bar * w_bar;
+    const double paper = l - project_row(l - ws.w[row], c, island.lower[k], island.upper[k]);
+    sum.residual2 += paper * paper;
+  }
+  return sum;
+}
+
+}  // namespace almond

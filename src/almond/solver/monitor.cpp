@@ -1,0 +1,55 @@
+#include "almond/solver/monitor.hpp"
+
+#include <algorithm>
+
+namespace almond {
+
+void Monitor::start(const Island& island, int island_index, double natural_goal, double residual_goal,
+                    SolveClock& clock) {
+  island_ = &island;
+  island_index_ = island_index;
+  natural_goal_ = natural_goal;
+  residual_goal_ = residual_goal;
+  clock_ = &clock;
+  best_score_ = best_natural_ = last_natural_ = kInfinity;
+  best_.assign(island.rows, 0.0);
+  iterations = newton_steps = pgs_sweeps = admm_iterations = inner_failures = 0;
+}
+
+double Monitor::observe(const double* lambda) {
+  const Residuals r = measure(*island_, lambda, measure_);
+  if (!std::isfinite(r.natural2) || !std::isfinite(r.residual2)) {
+    last_natural_ = kInfinity;
+    return kInfinity;
+  }
+  const double natural = std::sqrt(r.natural2);
+  const double score = std::max(natural / natural_goal_, std::sqrt(r.residual2) / residual_goal_);
+  last_natural_ = island_->q_norm > 0.0 ? natural / island_->q_norm : natural;
+  if (score < best_score_) {
+    best_score_ = score;
+    best_natural_ = last_natural_;
+    std::copy(lambda, lambda + island_->rows, best_.begin());
+  }
+  return score;
+}
+
+void Monitor::trace(const double* lambda, int iteration) {
+  if (!clock_->tracing) return;
+  clock_->watch.pause();
+  const Residuals r = measure(*island_, lambda, trace_measure_);
+  clock_->parts[island_index_] = r;
+  double natural2 = 0.0, residual2 = 0.0;
+  for (const Residuals& part : clock_->parts) {
+    natural2 += part.natural2;
+    residual2 += part.residual2;
+  }
+  clock_->trace->push_back({clock_->watch.elapsed_ms(), iteration, std::sqrt(natural2) * clock_->natural_scale,
+                            std::sqrt(residual2) * clock_->residual_scale});
+  clock_->watch.resume();
+}
+
+void Monitor::force_best(const double* lambda) {
+  std::copy(lambda, lambda + island_->rows, best_.begin());
+}
+
+}  // namespace almond

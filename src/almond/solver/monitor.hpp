@@ -1,0 +1,65 @@
+#pragma once
+// Monitor: what a solver asks while it works on one island. Is it done, is there time left, what was the best so far?
+//
+// score(λ) = max(natural map / its goal, paper residual / its goal): solved when <= 1. The best λ by score is kept, so a
+// solver may end anywhere. A trace records both residuals of the whole problem over time, off the clock.
+
+#include <cmath>
+#include <vector>
+
+#include "almond/base/timer.hpp"
+#include "almond/solver/island.hpp"
+#include "almond/solver/result.hpp"
+
+namespace almond {
+
+/// The clock and the trace of one solve() call; islands add up to the whole problem.
+struct SolveClock {
+  Stopwatch watch;
+  double budget_ms = 0.0;  // 0: none
+  bool tracing = false;
+  double natural_scale = 1.0;   // 1 / ‖q‖
+  double residual_scale = 1.0;  // 1 / constraints
+  std::vector<Residuals> parts; // per island, latest
+  std::vector<TracePoint>* trace = nullptr;
+
+  [[nodiscard]] bool expired() const { return budget_ms > 0.0 && watch.elapsed_ms() >= budget_ms; }
+};
+
+class Monitor {
+ public:
+  void start(const Island& island, int island_index, double natural_goal, double residual_goal, SolveClock& clock);
+
+  /// Measures λ, keeps it if it is the best so far. Returns its score.
+  double observe(const double* lambda);
+  /// Adds a point to the trace, if there is one; the clock stands still meanwhile.
+  void trace(const double* lambda, int iteration);
+
+  [[nodiscard]] bool expired() const { return clock_->expired(); }
+  [[nodiscard]] bool solved() const { return best_score_ <= 1.0; }
+  [[nodiscard]] double best_score() const { return best_score_; }
+  /// Natural map of the last / best observed λ relative to ‖q‖ of the island.
+  [[nodiscard]] double last_natural() const { return last_natural_; }
+  [[nodiscard]] double best_natural() const { return best_natural_; }
+  [[nodiscard]] const double* best_lambda() const { return best_.data(); }
+  [[nodiscard]] const MeasureWorkspace& last() const { return measure_; }
+  /// Replaces the best by this λ whatever its score (least violating answer of an infeasible problem).
+  void force_best(const double* lambda);
+
+  // Limits and counters of the running solve.
+  int max_iterations = 0;  // 0: none
+  int iterations = 0;      // outer iterations or sweeps so far, all methods together
+  int newton_steps = 0, pgs_sweeps = 0, admm_iterations = 0, inner_failures = 0;
+  [[nodiscard]] bool out_of_iterations() const { return max_iterations > 0 && iterations >= max_iterations; }
+
+ private:
+  const Island* island_ = nullptr;
+  SolveClock* clock_ = nullptr;
+  int island_index_ = 0;
+  double natural_goal_ = 0.0, residual_goal_ = 0.0;
+  double best_score_ = kInfinity, best_natural_ = kInfinity, last_natural_ = kInfinity;
+  std::vector<double> best_;
+  MeasureWorkspace measure_, trace_measure_;
+};
+
+}  // namespace almond

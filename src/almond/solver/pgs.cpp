@@ -1,0 +1,159 @@
+#include "almond/solver/pgs.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "almond/solver/cone.hpp"
+
+namespace almond {
+namespace {
+
+/// w[0..2] = J v (3 rows, compile-time or run-time width).
+template <int kWidth>
+inline void multiply_rows(const double* J, const double* v, int width, double* w) {
+  const int ld = kWidth > 0 ? kWidth : width;
+  for (int r = 0; r < 3; ++r, J += ld) {
+    double a0 = 0.0, a1 = 0.0, a2 = 0.0, a3 = 0.0;
+    for (int j = 0; j < ld; j += 4) {
+      a0 += J[j] * v[j];
+      a1 += J[j + 1] * v[j + 1];
+      a2 += J[j + 2] * v[j + 2];
+      a3 += J[j + 3] * v[j + 3];
+    }
+    w[r] += (a0 + a1) + (a2 + a3);
+  }
+}
+
+template <int kWidth>
+inline void add_rows(const double* J, const double* d, int width, double* v) {
+  const int ld = kWidth > 0 ? kWidth : width;
+  const double* J1 = J + ld;
+  const double* J2 = J1 + ld;
+  for (int j = 0; j < ld; ++j) v[j] += d[0] * J[j] + d[1] * J1[j] + d[2] * J2[j];
+}
+
+inline void side_velocity(const Island& island, const Constraint& c, int s, const double* v, double* w) {
+  const Node& node = island.nodes[c.node[s]];
+  const double* J = &island.J[c.J[s]];
+  if (node.ld == 8) {
+    multiply_rows<8>(J, v + node.v_begin, 8, w);
+  } else {
+    multiply_rows<0>(J, v + node.v_begin, node.ld, w);
+  }
+}
+
+inline void apply_impulse(const Island& island, const Constraint& c, int s, const double* d, double* v) {
+  const Node& node = island.nodes[c.node[s]];
+  const double* J = &island.J[c.J[s]];
+  if (node.ld == 8) {
+    add_rows<8>(J, d, 8, v + node.v_begin);
+  } else {
+    add_rows<0>(J, d, node.ld, v + node.v_begin);
+  }
+}
+
+void sweep_contact(const Island& island, int i, double omega, const PgsWorkspace& ws, double* v, double* lambda) {
+  const Constraint& c = island.constraints[i];
+  double* l = lambda + 3 * i;
+  double w[3] = {island.e[3 * i], island.e[3 * i + 1], island.e[3 * i + 2]};
+  side_velocity(island, c, 0, v, w);
+  if (c.num_sides == 2) side_velocity(island, c, 1, v, w);
+
+  const double normal = std::max(0.0, l[2] - omega * ws.step_n[i] * w[2]);
+  double d[3];
+  d[2] = normal - l[2];
+  const double* W = &island.W[9 * i];
+  const double step = omega * ws.step_t[i];
+  const double x0 = l[0] - step * (w[0] + W[2] * d[2]), x1 = l[1] - step * (w[1] + W[5] * d[2]);
+  const double radius = island.mu[i] * normal, norm2 = x0 * x0 + x1 * x1;
+  const double scale = norm2 > radius * radius ? radius / std::sqrt(norm2) : 1.0;
+  d[0] = scale * x0 - l[0];
+  d[1] = scale * x1 - l[1];
+  if (d[0] == 0.0 && d[1] == 0.0 && d[2] == 0.0) return;
+  l[0] += d[0];
+  l[1] += d[1];
+  l[2] = normal;
+  apply_impulse(island, c, 0, d, v);
+  if (c.num_sides == 2) apply_impulse(island, c, 1, d, v);
+}
+
+void sweep_row(const Island& island, int i, double omega, double* v, double* lambda) {
+  const Constraint& c = island.constraints[i];
+  const int k = island.row_index(i);
+  double& l = lambda[c.row];
+  double w = island.e[c.row] + island.compliance[k] * l;
+  for (int s = 0; s < c.num_sides; ++s) {
+    const Node& node = island.nodes[c.node[s]];
+    const double* J = &island.J[c.J[s]];
+    const double* x = v + node.v_begin;
+    for (int j = 0; j < node.ld; ++j) w += J[j] * x[j];
+  }
+  const double next = std::clamp(l - omega * w / island.w_bar[i], island.lower[k], island.upper[k]);
+  const double d = next - l;
+  if (d == 0.0) return;
+  l = next;
+  for (int s = 0; s < c.num_sides; ++s) {
+    const Node& node = island.nodes[c.node[s]];
+    const double* J = &island.J[c.J[s]];
+    double* x = v + node.v_begin;
+    for (int j = 0; j < node.ld; ++j) x[j] += d * J[j];
+  }
+}
+
+void prepare(const Island& island, const double* lambda, PgsWorkspace& ws) {
+  ws.v.resize(island.v_size);
+  ws.side.resize(island.side_rows);
+  ws.step_n.resize(island.num_contacts);
+  ws.step_t.resize(island.num_contacts);
+  scatter_rows(island, lambda, ws.side.data());
+  multiply_JT(island, ws.side.data(), true, ws.v.data());
+  for (int i = 0; i < island.num_contacts; ++i) {
+    const double* W = &island.W[9 * i];
+    const double half = 0.5 * (W[0] + W[4]), diff = 0.5 * (W[0] - W[4]);
+    const double largest = half + std::sqrt(diff * diff + W[1] * W[1]);
+    ws.step_n[i] = W[8] > 0.0 ? 1.0 / W[8] : 0.0;
+    ws.step_t[i] = largest > 0.0 ? 1.0 / largest : 0.0;
+  }
+}
+
+}  // namespace
+
+Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monitor, PgsWorkspace& ws, double* lambda) {
+  prepare(island, lambda, ws);
+  double omega = options.omega;
+  int next_check = 4, last_gain = 0;
+  double reference = kInfinity;  // score to improve on
+  for (int sweep = 1;; ++sweep) {
+    for (int i = 0; i < island.num_contacts; ++i) sweep_contact(island, i, omega, ws, ws.v.data(), lambda);
+    for (int i = island.num_contacts; i < island.num_constraints; ++i) sweep_row(island, i, omega, ws.v.data(), lambda);
+    ++monitor.iterations;
+    ++monitor.pgs_sweeps;
+    monitor.trace(lambda, monitor.iterations);
+    const bool last = (options.max_sweeps > 0 && sweep >= options.max_sweeps) || monitor.out_of_iterations();
+    if (options.fixed) {
+      if (!last) continue;
+      monitor.observe(lambda);
+      return Status::kMaxIterations;
+    }
+    if (!last && sweep < next_check) continue;
+
+    next_check = sweep + std::max(4, sweep / 8);
+    const double score = monitor.observe(lambda);
+    if (score <= 1.0) return Status::kSolved;
+    if (last) return Status::kMaxIterations;
+    if (monitor.expired()) return Status::kTimeBudget;
+    // v drifts by rounding over many sweeps: take the one the measurement made from λ.
+    std::copy(monitor.last().v.begin(), monitor.last().v.end(), ws.v.begin());
+    if (score < 0.9 * reference) {
+      reference = score;
+      last_gain = sweep;
+    } else if (sweep - last_gain > 200 + last_gain && omega > 0.1) {  // a limit cycle: slower steps
+      omega *= 0.5;
+      last_gain = sweep;
+      reference = score;
+    }
+    if (options.stall_ratio > 0.0 && sweep - last_gain > options.stall_sweeps) return Status::kStalled;
+  }
+}
+
+}  // namespace almond

@@ -1,0 +1,31 @@
+#pragma once
+// Projected Gauss-Seidel, normal then tangent, on whitened velocities: the Delassus matrix is never formed.
+//
+// For each contact in turn, with w = J_i v + e_i from the current v:
+//   λ_n <- max(0, λ_n - ω w_n / W_nn),   w_t += W_tn Δλ_n
+//   λ_t <- P_{μλ_n}(λ_t - ω w_t / ρ_t),  ρ_t = largest eigenvalue of W_tt
+//   v   <- v + J_iᵀ Δλ
+// Rows of one component: λ <- clamp(λ - ω (w + cλ) / W_ii).
+// A sweep costs O(side rows). On articulated trees ω = 1 can fall into a limit cycle; ω is halved when progress stops.
+
+#include "almond/solver/monitor.hpp"
+
+namespace almond {
+
+struct PgsWorkspace {
+  std::vector<double> v, side, step_n, step_t;
+};
+
+struct PgsOptions {
+  int max_sweeps = 0;       // 0: until the monitor says stop
+  double omega = 1.0;
+  bool fixed = false;       // run max_sweeps, measure only at the end
+  double stall_ratio = 0.0; // > 0: give up when the best score did not fall by this factor over `stall_sweeps`
+  int stall_sweeps = 0;
+};
+
+/// Sweeps from λ (in and out). Ends when solved, out of sweeps, time or iterations, or stalled.
+Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monitor, PgsWorkspace& workspace,
+                 double* lambda);
+
+}  // namespace almond

@@ -1,0 +1,35 @@
+#pragma once
+// The door of the library: one call for all solvers.
+//
+//   ContactProblem problem = ...;  problem.validate();
+//   Workspace workspace;  Solution solution;
+//   Status status = solve(problem, Settings{}, workspace, solution);
+
+#include <memory>
+
+#include "almond/solver/problem.hpp"
+#include "almond/solver/result.hpp"
+
+namespace almond {
+
+/// All scratch memory of the solvers. Grows on first use; a second solve of the same size allocates nothing.
+/// One workspace per thread of the caller.
+class Workspace {
+ public:
+  Workspace();
+  ~Workspace();
+  Workspace(Workspace&&) noexcept;
+  Workspace& operator=(Workspace&&) noexcept;
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Solves a validated problem. Never throws, never returns a NaN: the best finite iterate comes back with a status.
+/// `solution` is also the warm start when settings.warm_start is set. solution.certificate holds residual, natural_map
+/// and the rest except the per-contact modes' vector growth after the first call.
+Status solve(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution);
+
+}  // namespace almond

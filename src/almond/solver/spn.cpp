@@ -1,0 +1,126 @@
+#include "almond/solver/spn.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace almond {
+namespace {
+
+constexpr double kMinC = 0.1;
+constexpr int kTries = 3;
+constexpr int kJamOuters = 3;
+
+}  // namespace
+
+Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monitor, SpnWorkspace& ws, double* lambda) {
+  Surrogate& surrogate = ws.surrogate;
+  surrogate.start(island);
+  surrogate.set_velocity_from(lambda);
+
+  NewtonOptions strict;
+  strict.max_steps = 15;
+  strict.tolerance = 1e-13 * std::max(island.b_norm, kEpsilon);
+  NewtonOptions convex;
+  convex.max_steps = 50;
+  convex.tolerance = strict.tolerance;
+
+  double c = options.c0;
+  int hold = 0, hold_length = 1;      // outers without growth after a failure
+  int convex_wait = 0, next_wait = 2; // outers without a strict try after three failures
+  double natural_prev = kInfinity, stall_reference = kInfinity;
+  int stall_newton = monitor.newton_steps, rounding_count = 0, jam_count = 0;
+  double jam_best = kInfinity;
+
+  for (int outer = 1;; ++outer) {
+    surrogate.set_anchor(lambda);
+    bool failed = false, strict_done = false;
+    int newton = 0;
+    if (convex_wait == 0) {
+      ws.v0 = surrogate.velocity();
+      const double c_before = c;
+      for (int t = 0; t < kTries && !strict_done; ++t) {
+        surrogate.set_penalty(c);
+        const NewtonResult inner = surrogate.newton_strict(strict, monitor);
+        newton = inner.steps;
+        strict_done = inner.converged;
+        if (strict_done) break;
+        failed = true;
+        ++monitor.inner_failures;
+        if (monitor.expired()) return Status::kTimeBudget;
+        surrogate.set_velocity(ws.v0.data());
+        if (t + 1 < kTries) c = std::max(kMinC, c / 5.0);
+      }
+      if (!strict_done) {
+        c = c_before;
+        convex_wait = next_wait;
+        next_wait = std::min(8, 2 * next_wait);
+      }
+    }
+    if (!strict_done) {
+      if (convex_wait > 0) --convex_wait;
+      surrogate.set_penalty(c);
+      surrogate.lag_p(1.0);
+      const NewtonResult inner = surrogate.newton_convex(convex, monitor);
+      newton = inner.steps;
+      if (inner.factor_failed) return Status::kNumericalError;
+      if (!inner.converged && monitor.expired()) return Status::kTimeBudget;
+    } else if (!failed) {
+      next_wait = 2;
+    }
+
+    std::copy(surrogate.lambda().begin(), surrogate.lambda().end(), lambda);
+    ++monitor.iterations;
+    monitor.trace(lambda, monitor.iterations);
+    const double score = monitor.observe(lambda);
+    const double natural = monitor.last_natural();
+    if (score <= 1.0) return Status::kSolved;
+    if (!std::isfinite(natural)) return Status::kNumericalError;
+    if (monitor.expired()) return Status::kTimeBudget;
+    if (monitor.out_of_iterations() || (options.max_outer > 0 && outer >= options.max_outer)) {
+      return Status::kMaxIterations;
+    }
+
+    // The next penalty.
+    const bool slow = natural > 0.7 * natural_prev;
+    rounding_count = slow && !failed && strict_done && c > 1e4 && natural < 1e-7 ? rounding_count + 1 : 0;
+    if (rounding_count >= 2) {
+      c /= 10.0;
+      hold = 2;
+      rounding_count = 0;
+    } else if (failed) {
+      hold = hold_length;
+      hold_length = std::min(8, 2 * hold_length);
+    } else if (hold > 0) {
+      --hold;
+    } else if (strict_done && newton <= 6) {
+      c = std::min(options.c_max, c * (newton <= 2 ? 9.0 : 3.0));
+      if (newton <= 3) hold_length = 1;
+    }
+
+    // Jam: full penalty, Newton works, and the law is still violated by the same amount.
+    const bool jammed = strict_done && !failed && c >= options.c_max && natural > 1e-5 && natural > 0.9 * natural_prev;
+    if (jammed) {
+      if (jam_count == 0 || natural < 0.95 * jam_best) {
+        ws.jam_lambda.assign(lambda, lambda + island.rows);
+        jam_best = natural;
+      }
+      if (++jam_count >= kJamOuters) {
+        std::copy(ws.jam_lambda.begin(), ws.jam_lambda.end(), lambda);
+        monitor.force_best(lambda);
+        return Status::kInfeasible;
+      }
+    } else {
+      jam_count = 0;
+    }
+    natural_prev = natural;
+
+    if (natural < 0.5 * stall_reference) {
+      stall_reference = natural;
+      stall_newton = monitor.newton_steps;
+    } else if (monitor.newton_steps - stall_newton > options.patience) {
+      return Status::kStalled;
+    }
+  }
+}
+
+}  // namespace almond

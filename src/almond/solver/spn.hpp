@@ -1,0 +1,31 @@
+#pragma once
+// SPN, strict proximal Newton: beyond the paper.
+//
+// CANAL's rate is set by the lag of p, not by |Jv - z|. SPN puts p inside: each outer iteration solves the *strict*
+// surrogate (19) by semismooth Newton, with the penalty c (β_i = c / W̄_i) as a trust region:
+//   inner Newton fails      c /= 5, again from the same point (up to 3 tries), then one convex outer with lagged p
+//   inner Newton is quick   c *= 3 or 9, up to c_max
+//   rounding shows          c /= 10
+// A problem without a solution shows itself at c = c_max: the natural map stands still while λ grows ("jam").
+
+#include "almond/solver/surrogate.hpp"
+
+namespace almond {
+
+struct SpnOptions {
+  double c0 = 100.0;
+  double c_max = 1e6;
+  int patience = 60;        // leave when the best natural map was not halved within so many Newton steps
+  int max_outer = 0;        // 0: no limit
+};
+
+struct SpnWorkspace {
+  Surrogate surrogate;
+  std::vector<double> lambda, v0, jam_lambda;
+};
+
+/// From λ (in and out). kSolved, kStalled, kInfeasible, kTimeBudget, kMaxIterations, kNumericalError.
+Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monitor, SpnWorkspace& workspace,
+                 double* lambda);
+
+}  // namespace almond

@@ -1,0 +1,99 @@
+#pragma once
+// The surrogate problem (10) of one augmented Lagrangian iteration, solved by Newton: shared by CANAL, SPN and the
+// baselines. Whitened, so A = I.
+//
+//   x_i = λ_i - β_i (J_i v + e_i [+ p_i])        anchor λ, penalty β_i = c / W̄_i
+//   r(v) = v - b - Jᵀ T(x)                        (19) strict T, or (21) proximal T with p lagged
+//   H = I + Jᵀ diag(β_i dT_i) J                   (24)
+//
+// strict    nonsymmetric H, LU, backtracking on ‖r‖: no guarantee, but p is inside and nothing lags
+// convex    symmetric H, LLT, exact line search on the strongly convex h (22): always converges
+//   h(v) = ½‖v‖² - bᵀv + Σ ‖λ_i‖²/(2β_i)  (soft rows: (1 + β c) λ²/(2β)),   ∇h = r
+// ERRATUM: the soft potential is not |λ|²/(2β); with T(x) = x/(1+βc) its factor is (1+βc).
+//
+// Converged when ‖r‖ <= max(tolerance, floor), floor = 8 ε sqrt(Σ_active W̄_i (β_i(|J_i v| + |e_i|) + |λ_i|)²): below
+// that, rounding is all there is.
+
+#include <vector>
+
+#include "almond/solver/factor.hpp"
+#include "almond/solver/monitor.hpp"
+
+namespace almond {
+
+struct NewtonResult {
+  bool converged = false;
+  bool factor_failed = false;
+  int steps = 0;
+  double r_norm = 0.0;
+  int region_changes = 0;  // contacts whose region differed between the first and the last evaluation
+};
+
+struct NewtonOptions {
+  int max_steps = 15;
+  double tolerance = 0.0;         // on ‖r‖, absolute
+  double stuck_factor = 100.0;    // accept when stuck below this multiple of the floor
+  int patience = 6;               // strict: fail when ‖r‖ was not halved within so many steps
+};
+
+class Surrogate {
+ public:
+  /// Sizes the arrays; c_i are set by set_penalty.
+  void start(const Island& island);
+  void set_penalty(double c);
+  /// Per-constraint β may be the mean-based one of the paper (uniform) or scaled; see set_penalty_uniform.
+  void set_penalty_uniform(double beta);
+  void set_anchor(const double* lambda);
+  /// v (padded) becomes the current point.
+  void set_velocity(const double* v);
+  /// v = b + Jᵀλ.
+  void set_velocity_from(const double* lambda);
+  /// p of the convex form, one per contact [m/s]; from the tangential velocity now: p = μ‖J_t v + e_t‖.
+  void lag_p(double damping);
+  void clear_p();
+
+  NewtonResult newton_strict(const NewtonOptions& options, Monitor& monitor);
+  NewtonResult newton_convex(const NewtonOptions& options, Monitor& monitor);
+
+  /// T(x) at the current v.
+  [[nodiscard]] const std::vector<double>& lambda() const { return T_; }
+  [[nodiscard]] const std::vector<double>& anchor() const { return anchor_; }
+  [[nodiscard]] const std::vector<double>& velocity() const { return v_; }
+  [[nodiscard]] const std::vector<double>& Jv() const { return Jv_; }
+  [[nodiscard]] const std::vector<double>& p() const { return p_; }
+  [[nodiscard]] const std::vector<double>& beta() const { return beta_; }
+  /// ‖(λ_i - λ_prev)/β_i‖ = ‖Jv - z‖ over all rows: the AL residual [m/s].
+  [[nodiscard]] double al_residual() const;
+  /// Change of p that lag_p would make now: sqrt(Σ (μ‖w_t‖ - p)²) [m/s].
+  [[nodiscard]] double p_change() const;
+  BlockFactor& factor() { return factor_; }
+
+  /// r at the current v with strict or proximal T; fills x, T, regions. Returns ‖r‖.
+  double evaluate(bool strict);
+  double evaluate_at(bool strict, double alpha);  // at v + α d, does not move
+  void compute_direction_products();              // Jd from d
+  /// K = β dT at the current x; H; factor; d = -H⁻¹ r. False if the factor failed.
+  bool newton_direction(bool strict);
+  void move(double alpha);
+  [[nodiscard]] double rounding_floor() const;
+  [[nodiscard]] const std::vector<double>& r() const { return r_; }
+  std::vector<double>& direction() { return d_; }
+  /// out = H x for the last assembled K.
+  void multiply_H(const double* x, double* out);
+  /// out = Hᵀ x.
+  void multiply_HT(const double* x, double* out);
+
+ private:
+  void apply_T(bool strict, double alpha);
+  double exact_line_search();
+
+  const Island* island_ = nullptr;
+  BlockFactor factor_;
+  std::vector<double> beta_, anchor_, p_;       // (constraints), (rows), (contacts)
+  std::vector<double> v_, d_, r_, trial_;       // (v_size)
+  std::vector<double> Jv_, Jd_, x_, T_;         // (rows)
+  std::vector<double> side_, K_, Kx_;
+  std::vector<char> region_, first_region_;
+};
+
+}  // namespace almond
