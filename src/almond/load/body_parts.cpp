@@ -1,0 +1,387 @@
+#include "almond/load/body_parts.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace almond {
+namespace {
+
+constexpr int kBodyRank = 6;             // a rigid body has six velocities
+constexpr double kRounding = 1e-15;      // error of an entry of W as stored, relative to the largest
+constexpr double kTolerance = 1e-12;     // of the sum of all parts
+constexpr double kRankTolerance = 1e-11; // singular values below this fraction of the largest count as zero
+constexpr std::size_t kFewRows = 9;      // three contacts fix a body; fewer may show less than its rank
+
+struct Known {
+  MatX X;
+  double error = 0.0;  // estimate, relative to scale
+};
+
+struct Candidate {
+  int cluster = -1, cls = -1;
+  MatX X;
+  double error = kInfinity;
+};
+
+/// Pseudo-inverse from the singular values above kRankTolerance.
+struct PseudoInverse {
+  int rank = 0;
+  MatX inverse;
+
+  explicit PseudoInverse(const MatX& M) {
+    const Eigen::BDCSVD<MatX> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const VecX& s = svd.singularValues();
+    while (rank < s.size() && s[rank] > kRankTolerance * s[0] && s[rank] > 0.0) ++rank;
+    inverse = svd.matrixV().leftCols(rank) * s.head(rank).cwiseInverse().asDiagonal() *
+              svd.matrixU().leftCols(rank).transpose();
+  }
+};
+
+double smallest_eigenvalue(const MatX& X) {
+  return Eigen::SelfAdjointEigenSolver<MatX>(X, Eigen::EigenvaluesOnly).eigenvalues()[0];
+}
+
+class Splitter {
+ public:
+  Splitter(SymmetricBlocks& W, const std::vector<std::vector<int>>& classes,
+           const std::vector<std::vector<int>>& clusters, double scale, double max_error)
+      : W_(W), rows_(classes), origin_(clusters), scale_(scale), max_error_(max_error), of_(classes.size()) {
+    for (std::size_t a = 0; a < clusters.size(); ++a) {
+      members_.push_back(clusters[a]);
+      origins_.push_back({static_cast<int>(a)});
+      for (const int t : clusters[a]) of_[t].push_back(static_cast<int>(a));
+    }
+    for (const std::vector<int>& rows : classes) D_.push_back(W.gather(rows, rows));
+  }
+
+  std::vector<BodyPart> run() {
+    while (resolve_completions() || resolve_leaf() || assume_ground() || merge_cheapest()) {
+    }
+    return collect();
+  }
+
+ private:
+  [[nodiscard]] bool is_known(int a, int t) const { return known_.count({a, t}) > 0; }
+
+  [[nodiscard]] std::vector<int> unknown_classes(int a) const {
+    std::vector<int> unknown;
+    for (const int t : members_[a]) {
+      if (!is_known(a, t)) unknown.push_back(t);
+    }
+    return unknown;
+  }
+
+  [[nodiscard]] std::size_t count_rows(const std::vector<int>& set) const {
+    std::size_t count = 0;
+    for (const int t : set) count += rows_[t].size();
+    return count;
+  }
+
+  /// Two classes of a merged cluster share a block of it only if they met in one of its original clusters.
+  [[nodiscard]] bool coupled(int a, int t, int u) const {
+    for (const int o : origins_[a]) {
+      const auto has = [&](int x) { return std::binary_search(origin_[o].begin(), origin_[o].end(), x); };
+      if (has(t) && has(u)) return true;
+    }
+    return false;
+  }
+
+  /// Block of cluster a's part; diagonal blocks must be known.
+  MatX block(int a, const std::vector<int>& R, const std::vector<int>& Q) {
+    std::vector<int> rows, cols;
+    for (const int t : R) rows.insert(rows.end(), rows_[t].begin(), rows_[t].end());
+    for (const int u : Q) cols.insert(cols.end(), rows_[u].begin(), rows_[u].end());
+    MatX M = W_.gather(rows, cols);
+    Eigen::Index y = 0;
+    for (const int t : R) {
+      const auto height = static_cast<Eigen::Index>(rows_[t].size());
+      Eigen::Index x = 0;
+      for (const int u : Q) {
+        const auto width = static_cast<Eigen::Index>(rows_[u].size());
+        if (t == u) M.block(y, x, height, width) = known_.at({a, t}).X;
+        else if (!coupled(a, t, u)) M.block(y, x, height, width).setZero();
+        x += width;
+      }
+      y += height;
+    }
+    return M;
+  }
+
+  [[nodiscard]] double input_error(int a, const std::vector<int>& set) const {
+    double error = kRounding;
+    for (const int t : set) {
+      const auto found = known_.find({a, t});
+      if (found != known_.end()) error = std::max(error, found->second.error);
+    }
+    return error;
+  }
+
+  /// X = W[T,Q] W[R,Q]⁺ W[R,T] with its error estimate.
+  Candidate complete(int a, int t, const std::vector<int>& R, const std::vector<int>& Q, const PseudoInverse& pinv) {
+    Candidate candidate;
+    candidate.cluster = a;
+    candidate.cls = t;
+    const MatX left = block(a, {t}, Q) * pinv.inverse;
+    const MatX right = pinv.inverse * block(a, R, {t});
+    const MatX X = left * block(a, R, {t});
+    candidate.error = std::max(input_error(a, R), input_error(a, Q)) * (1.0 + left.norm()) * (1.0 + right.norm());
+    candidate.X = 0.5 * (X + X.transpose());
+    if ((X - X.transpose()).cwiseAbs().maxCoeff() > 100.0 * max_error_ * scale_) candidate.error = kInfinity;
+    return candidate;
+  }
+
+  /// Known classes serve on both sides, unknown ones on one of them: their diagonal blocks must not be needed.
+  Candidate try_completion(int a, int t) {
+    std::vector<int> R, Q, unknown;
+    for (const int u : members_[a]) {
+      if (u == t) continue;
+      if (is_known(a, u)) {
+        R.push_back(u);
+        Q.push_back(u);
+      } else {
+        unknown.push_back(u);
+      }
+    }
+    std::stable_sort(unknown.begin(), unknown.end(), [this](int x, int y) { return rows_[x].size() > rows_[y].size(); });
+    for (const int u : unknown) (count_rows(R) <= count_rows(Q) ? R : Q).push_back(u);
+    const std::size_t fewest = std::min(count_rows(R), count_rows(Q));
+    if (fewest < kBodyRank) return {};
+    const PseudoInverse pinv(block(a, R, Q));
+    const bool complete_rank = pinv.rank == kBodyRank || (pinv.rank < kBodyRank && fewest >= kFewRows);
+    if (!complete_rank || pinv.rank == 0) return {};
+    Candidate candidate = complete(a, t, R, Q, pinv);
+    if (candidate.error <= max_error_ && !is_split(candidate)) candidate.error = kInfinity;
+    return candidate;
+  }
+
+  /// Both X and D - X must be semidefinite.
+  [[nodiscard]] bool is_split(const Candidate& candidate) const {
+    const double floor = -10.0 * max_error_ * scale_;
+    return smallest_eigenvalue(candidate.X) >= floor && smallest_eigenvalue(D_[candidate.cls] - candidate.X) >= floor;
+  }
+
+  void accept(const Candidate& candidate) {
+    const int a = candidate.cluster, t = candidate.cls;
+    known_[{a, t}] = {candidate.X, candidate.error};
+    MatX rest = D_[t] - candidate.X;
+    for (const int b : of_[t]) {
+      if (b != a) known_[{b, t}] = {rest, candidate.error};
+    }
+    if (of_[t].size() > 1) return;
+    if (rest.cwiseAbs().maxCoeff() > 100.0 * std::max(candidate.error, kRounding) * scale_) {
+      private_parts_.emplace_back(t, std::move(rest));
+    } else {
+      known_[{a, t}].X = D_[t];
+    }
+  }
+
+  /// Accurate completions first; a pass is repeated from the strictest level after each success.
+  bool resolve_completions() {
+    for (double level = std::min(1e-14, max_error_); level <= 1.001 * max_error_; level *= 10.0) {
+      bool any = false;
+      for (int a = 0; a < static_cast<int>(members_.size()); ++a) {
+        for (const int t : unknown_classes(a)) {
+          if (is_known(a, t)) continue;
+          const Candidate candidate = try_completion(a, t);
+          if (candidate.error > level) continue;
+          accept(candidate);
+          any = true;
+        }
+      }
+      if (any) return true;
+    }
+    return false;
+  }
+
+  /// A body with one unknown class left. Full rank of the known ones first, then the smallest error.
+  bool resolve_leaf() {
+    Candidate best;
+    int best_rank = -1;
+    for (int a = 0; a < static_cast<int>(members_.size()); ++a) {
+      const std::vector<int> unknown = unknown_classes(a);
+      if (unknown.size() != 1 || members_[a].size() < 2) continue;
+      std::vector<int> K;
+      for (const int u : members_[a]) {
+        if (u != unknown[0]) K.push_back(u);
+      }
+      const PseudoInverse pinv(block(a, K, K));
+      const Candidate candidate = complete(a, unknown[0], K, K, pinv);
+      const int rank = std::min(pinv.rank, kBodyRank);
+      if (candidate.error > max_error_ || !is_split(candidate)) continue;
+      if (rank > best_rank || (rank == best_rank && candidate.error < best.error)) {
+        best = candidate;
+        best_rank = rank;
+      }
+    }
+    if (best_rank < 0) return false;
+    accept(best);
+    return true;
+  }
+
+  /// A class in one cluster only belongs to it entirely (its other body is the ground, or has no other constraint).
+  bool assume_ground() {
+    int best_a = -1, best_t = -1;
+    std::size_t best_unknown = 0;
+    for (int a = 0; a < static_cast<int>(members_.size()); ++a) {
+      const std::vector<int> unknown = unknown_classes(a);
+      for (const int t : unknown) {
+        if (of_[t].size() > 1) continue;
+        const bool fewer = best_a < 0 || unknown.size() < best_unknown;
+        if (fewer || (unknown.size() == best_unknown && rows_[t].size() > rows_[best_t].size())) {
+          best_a = a;
+          best_t = t;
+          best_unknown = unknown.size();
+        }
+      }
+    }
+    if (best_a < 0) return false;
+    accept({best_a, best_t, D_[best_t], kRounding});
+    return true;
+  }
+
+  /// Merges the two bodies of the unknown class that gives the smallest cluster; the class is then inside it.
+  bool merge_cheapest() {
+    int best = -1;
+    std::size_t best_rows = 0;
+    for (int t = 0; t < static_cast<int>(of_.size()); ++t) {
+      if (of_[t].empty() || is_known(of_[t][0], t)) continue;
+      std::size_t total = 0;
+      for (const int a : of_[t]) total += count_rows(members_[a]);
+      if (best < 0 || total < best_rows) {
+        best = t;
+        best_rows = total;
+      }
+    }
+    if (best < 0) return false;
+    merge(of_[best][0], of_[best][1]);
+    return true;
+  }
+
+  void merge(int a, int b) {
+    for (const int t : members_[b]) {
+      const bool shared = std::binary_search(members_[a].begin(), members_[a].end(), t);
+      if (shared) {
+        of_[t] = {a};
+        known_.erase({b, t});
+        known_[{a, t}] = {D_[t], kRounding};
+        continue;
+      }
+      std::replace(of_[t].begin(), of_[t].end(), b, a);
+      const auto moved = known_.find({b, t});
+      if (moved != known_.end()) {
+        known_[{a, t}] = std::move(moved->second);
+        known_.erase(moved);
+      }
+    }
+    std::vector<int> joined;
+    std::set_union(members_[a].begin(), members_[a].end(), members_[b].begin(), members_[b].end(),
+                   std::back_inserter(joined));
+    members_[a] = std::move(joined);
+    members_[b].clear();
+    origins_[a].insert(origins_[a].end(), origins_[b].begin(), origins_[b].end());
+  }
+
+  std::vector<BodyPart> collect() {
+    std::vector<BodyPart> parts;
+    const auto append = [&](const std::vector<int>& set, const MatX& P) {
+      BodyPart part;
+      for (const int t : set) part.rows.insert(part.rows.end(), rows_[t].begin(), rows_[t].end());
+      part.R = factor_semidefinite(P, 0.1 * kTolerance * scale_);
+      if (part.R.cols() > 0) parts.push_back(std::move(part));
+    };
+    for (int a = 0; a < static_cast<int>(members_.size()); ++a) {
+      if (!members_[a].empty()) append(members_[a], block(a, members_[a], members_[a]));
+    }
+    for (const auto& [t, E] : private_parts_) append({t}, E);
+    return adds_up(parts) ? parts : std::vector<BodyPart>{};
+  }
+
+  /// Row by row, Σ R Rᵀ against W.
+  [[nodiscard]] bool adds_up(const std::vector<BodyPart>& parts) const {
+    const Csr& W = W_.csr();
+    std::map<int, std::vector<std::pair<const BodyPart*, Eigen::Index>>> parts_of_row;
+    for (const std::vector<int>& rows : rows_) {
+      for (const int row : rows) parts_of_row[row];
+    }
+    for (const BodyPart& part : parts) {
+      for (std::size_t r = 0; r < part.rows.size(); ++r) {
+        parts_of_row[part.rows[r]].emplace_back(&part, static_cast<Eigen::Index>(r));
+      }
+    }
+    VecX sum = VecX::Zero(W.cols);
+    for (const auto& [row, owners] : parts_of_row) {
+      for (int k = W.start[row]; k < W.start[row + 1]; ++k) sum[W.column[k]] -= W.value[k];
+      for (const auto& [part, r] : owners) {
+        const VecX product = part->R * part->R.row(r).transpose();
+        for (std::size_t c = 0; c < part->rows.size(); ++c) sum[part->rows[c]] += product[static_cast<Eigen::Index>(c)];
+      }
+      double worst = 0.0;
+      const auto test = [&](int col) {
+        worst = std::max(worst, std::abs(sum[col]));
+        sum[col] = 0.0;
+      };
+      for (int k = W.start[row]; k < W.start[row + 1]; ++k) test(W.column[k]);
+      for (const auto& [part, r] : owners) {
+        for (const int col : part->rows) test(col);
+      }
+      if (!(worst <= kTolerance * scale_)) return false;
+    }
+    return true;
+  }
+
+  SymmetricBlocks& W_;
+  const std::vector<std::vector<int>>& rows_;    // of each class
+  const std::vector<std::vector<int>>& origin_;  // clusters before any merge
+  double scale_, max_error_;
+  std::vector<std::vector<int>> members_, origins_;  // of each cluster: classes; original clusters
+  std::vector<std::vector<int>> of_;                 // of each class: its clusters
+  std::vector<MatX> D_;                              // of each class: diagonal block of W
+  std::map<std::pair<int, int>, Known> known_;       // (cluster, class)
+  std::vector<std::pair<int, MatX>> private_parts_;  // what is left of a class in one cluster
+};
+
+}  // namespace
+
+MatX SymmetricBlocks::gather(const std::vector<int>& rows, const std::vector<int>& cols) {
+  for (std::size_t c = 0; c < cols.size(); ++c) position_[cols[c]] = static_cast<int>(c);
+  MatX M = MatX::Zero(static_cast<Eigen::Index>(rows.size()), static_cast<Eigen::Index>(cols.size()));
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (int k = W_.start[rows[r]]; k < W_.start[rows[r] + 1]; ++k) {
+      const int c = position_[W_.column[k]];
+      if (c >= 0) M(static_cast<Eigen::Index>(r), c) = W_.value[k];
+    }
+  }
+  for (const int col : cols) position_[col] = -1;
+  return M;
+}
+
+MatX factor_semidefinite(MatX P, double tolerance) {
+  const Eigen::Index n = P.rows();
+  MatX R(n, 0);
+  VecX diagonal = P.diagonal();
+  Eigen::Index rank = 0;
+  while (rank < n) {
+    Eigen::Index pivot = 0;
+    const double largest = diagonal.maxCoeff(&pivot);
+    if (!(largest > tolerance)) break;
+    if (rank == R.cols()) R.conservativeResize(n, std::min(n, 2 * rank + 8));
+    // Column of the Schur complement at the pivot, without forming the complement.
+    VecX column = P.col(pivot) - R.leftCols(rank) * R.row(pivot).head(rank).transpose();
+    column /= std::sqrt(largest);
+    column[pivot] = std::sqrt(largest);
+    R.col(rank++) = column;
+    diagonal -= column.cwiseAbs2();
+    diagonal[pivot] = 0.0;
+  }
+  return R.leftCols(rank);
+}
+
+std::vector<BodyPart> split_into_bodies(SymmetricBlocks& W, const std::vector<std::vector<int>>& classes,
+                                        const std::vector<std::vector<int>>& clusters, double scale, double max_error) {
+  return Splitter(W, classes, clusters, scale, max_error).run();
+}
+
+}  // namespace almond

@@ -1,0 +1,176 @@
+#include "almond/load/hdf5_file.hpp"
+
+#ifdef ALMOND_HAVE_HDF5
+
+#include <hdf5.h>
+
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "almond/base/check.hpp"
+#include "almond/load/text.hpp"
+
+namespace almond {
+namespace {
+
+static_assert(sizeof(hid_t) == sizeof(long long));
+
+// Deflate, the only filter in use, expands by no more than this: a larger dataset is a damaged header.
+constexpr unsigned long long kMaxExpansion = 1032;
+
+/// Closes an HDF5 identifier when it goes out of scope.
+class Handle {
+ public:
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  [[nodiscard]] hid_t get() const { return id_; }
+  [[nodiscard]] bool ok() const { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+void silence() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+}  // namespace
+
+Hdf5File::Hdf5File(std::string label, long long file, unsigned long long size)
+    : label_(std::move(label)), file_(file), size_(size) {}
+
+Hdf5File::Hdf5File(Hdf5File&& other) noexcept
+    : label_(std::move(other.label_)), file_(std::exchange(other.file_, -1)), size_(other.size_) {}
+
+Hdf5File::~Hdf5File() {
+  if (file_ >= 0) H5Fclose(file_);
+}
+
+Hdf5File Hdf5File::open(const std::string& path) {
+  silence();
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  require(file >= 0, path + ": cannot be opened as HDF5; the file is damaged or truncated");
+  std::error_code code;
+  const auto size = static_cast<unsigned long long>(std::filesystem::file_size(path, code));
+  return Hdf5File(path, file, code ? 0 : size);
+}
+
+Hdf5File Hdf5File::create(const std::string& path, const std::string& label) {
+  silence();
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  require(file >= 0, label + ": cannot be written as HDF5");
+  return Hdf5File(label, file, 0);
+}
+
+void Hdf5File::close() {
+  const hid_t file = std::exchange(file_, -1);
+  require(file < 0 || H5Fclose(file) >= 0, label_ + ": cannot be written");
+}
+
+std::string Hdf5File::where(const std::string& name) const { return label_ + ": dataset " + quote(name); }
+
+bool Hdf5File::has(const std::string& name) const {
+  // H5Lexists wants every parent to exist: walk down the path.
+  for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+    if (H5Lexists(file_, name.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return false;
+  }
+  return H5Lexists(file_, name.c_str(), H5P_DEFAULT) > 0;
+}
+
+std::vector<std::string> Hdf5File::members(const std::string& group) const {
+  std::vector<std::string> names;
+  const Handle handle(H5Gopen2(file_, group.c_str(), H5P_DEFAULT), H5Gclose);
+  if (handle.ok()) H5Literate(handle.get(), H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect_name, &names);
+  return names;
+}
+
+template <typename Value>
+std::vector<Value> Hdf5File::read(const std::string& name) const {
+  constexpr bool kFloat = std::is_same_v<Value, double>;
+  if (!has(name)) {
+    const std::size_t slash = name.rfind('/');
+    const std::string group = slash == std::string::npos ? "/" : name.substr(0, slash);
+    const std::string nearest = nearest_name(name.substr(slash + 1), members(group));
+    throw Error(where(name) + " is missing" + (nearest.empty() ? "" : " (the nearest there is " + quote(nearest) + ")"));
+  }
+  const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+  require(dataset.ok(), where(name) + ": cannot be opened; damaged, or not a dataset");
+  const Handle type(H5Dget_type(dataset.get()), H5Tclose);
+  const Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  require(type.ok() && space.ok(), where(name) + ": its type or shape is damaged");
+  const H5T_class_t kind = H5Tget_class(type.get());
+  require(kind == H5T_INTEGER || (kFloat && kind == H5T_FLOAT),
+          where(name) + ": wrong type, expected " + (kFloat ? "floating-point numbers" : "integers"));
+  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
+  require(count >= 0 && static_cast<unsigned long long>(count) <= kMaxExpansion * size_,
+          where(name) + ": claims " + std::to_string(count) + " values, more than the file can hold");
+  std::vector<Value> values(static_cast<std::size_t>(count));
+  if (values.empty()) return values;
+  const herr_t status = H5Dread(dataset.get(), kFloat ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT, H5S_ALL, H5S_ALL,
+                                H5P_DEFAULT, values.data());
+  require(status >= 0, where(name) + ": cannot be read; the file is damaged or truncated");
+  return values;
+}
+
+std::vector<double> Hdf5File::doubles(const std::string& name) const {
+  std::vector<double> values = read<double>(name);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) {
+      throw Error(where(name) + "[" + std::to_string(i) + "] = " + to_text(values[i]) + ", expected a finite number");
+    }
+  }
+  return values;
+}
+
+std::vector<int> Hdf5File::integers(const std::string& name) const { return read<int>(name); }
+
+int Hdf5File::integer(const std::string& name) const {
+  const std::vector<int> values = integers(name);
+  require(values.size() == 1, where(name) + ": " + std::to_string(values.size()) + " values, expected 1");
+  return values[0];
+}
+
+void Hdf5File::make_group(const std::string& name) {
+  const Handle group(H5Gcreate2(file_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+  require(group.ok(), where(name) + ": cannot be written");
+}
+
+void Hdf5File::write_raw(const std::string& name, long long type, std::size_t count, const void* values) {
+  const hsize_t extent = count;
+  const Handle space(H5Screate_simple(1, &extent, nullptr), H5Sclose);
+  const Handle dataset(H5Dcreate2(file_, name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                       H5Dclose);
+  require(dataset.ok() && (count == 0 || H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0),
+          where(name) + ": cannot be written");
+}
+
+void Hdf5File::write(const std::string& name, const std::vector<double>& values) {
+  write_raw(name, H5T_NATIVE_DOUBLE, values.size(), values.data());
+}
+
+void Hdf5File::write(const std::string& name, const std::vector<int>& values) {
+  write_raw(name, H5T_NATIVE_INT, values.size(), values.data());
+}
+
+void Hdf5File::write(const std::string& name, const std::string& text) {
+  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), text.size() + 1);
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle dataset(
+      H5Dcreate2(file_, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+  require(dataset.ok() && H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.c_str()) >= 0,
+          where(name) + ": cannot be written");
+}
+
+}  // namespace almond
+
+#endif  // ALMOND_HAVE_HDF5
