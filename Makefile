@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test bench peers layers format check-format tidy clean \
+.PHONY: help setup setup-test build demo test bench peers layers format check-format tidy clean \
         test-release test-dev test-tsan test-python
 
 JOBS ?= $(shell nproc)
@@ -24,6 +24,9 @@ help: ## This list
 setup:
 	@tools/setup
 
+setup-test:
+	@tools/setup test
+
 build: setup ## Build the library, the program build/almond and the tests
 	@$(call build_preset,release,build)
 
@@ -36,7 +39,7 @@ bench: build ## Compare solvers on a folder of problem files: make bench ARGS="F
 peers: ## Install other people's solvers, which the benchmarks then run beside ours
 	@tools/setup peers
 
-test: test-release test-dev test-tsan test-python ## Layers, format, tests, sanitizers, Python oracles: what CI runs
+test: setup-test test-release test-dev test-tsan test-python ## Layers, format, tests, sanitizers, Python oracles: what CI runs
 	@for log in release dev tsan; do printf '%-8s' $$log; grep 'tests passed' build/test-$$log.log; done
 	@printf '%-8s' python && tail -n 1 build/test-python.log
 
@@ -53,16 +56,16 @@ test-tsan: setup ## Tests that run threads, with ThreadSanitizer
 	@$(call build_preset,tsan,build/tsan)
 	@$(shell setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan | tee build/test-tsan.log
 
-test-python: build ## Python tests and oracles
+test-python: setup-test build ## Python tests and oracles
 	@.venv/bin/python -m pytest -q tests | tee build/test-python.log
 
 layers: ## Check who includes whom
 	@python3 tests/check_layers.py
 
-check-format: setup
+check-format: setup-test
 	@.venv/bin/clang-format --dry-run --Werror $(sources)
 
-format: setup ## Format all C++ sources
+format: setup-test ## Format all C++ sources
 	@.venv/bin/clang-format -i $(sources)
 
 tidy: build ## Run clang-tidy (naming, common mistakes)
