@@ -13,9 +13,9 @@ WERROR ?= ON
 ARGS ?=
 
 sources = $(shell find src scenes bench apps tests -name '*.cpp' -o -name '*.hpp')
-# Configure and build one preset; the configuration is shown the first time only.
+# build_preset(preset, folder, target): configure, saying so the first time only, and build.
 build_preset = cmake --preset $(1) -DALMOND_WERROR=$(WERROR) $(if $(wildcard $(2)/build.ninja),>/dev/null) && \
-               cmake --build $(2) -j $(JOBS)
+               cmake --build $(2) -j $(JOBS) --target $(3)
 
 help: ## This list
 	@echo "Almond: exact Signorini-Coulomb contact for robots"
@@ -27,8 +27,8 @@ setup:
 setup-test:
 	@tools/setup test
 
-build: setup ## Build the library, the program build/almond and the tests
-	@$(call build_preset,release,build)
+build: setup ## Build the library and the program build/almond
+	@$(call build_preset,release,build,almond)
 
 demo: build ## Solve built-in contact problems with every solver, live, and write a page with the curves
 	@build/almond demo $(ARGS)
@@ -43,17 +43,18 @@ test: setup-test test-release test-dev test-tsan test-python ## Layers, format, 
 	@for log in release dev tsan; do printf '%-8s' $$log; grep 'tests passed' build/test-$$log.log; done
 	@printf '%-8s' python && tail -n 1 build/test-python.log
 
-test-release: build layers check-format ## Tests of the optimised build
+test-release: setup layers check-format ## Tests of the optimised build
+	@$(call build_preset,release,build,all)
 	@ctest --preset release -j $(JOBS) | tee build/test-release.log
 
 # Each sanitizer builds only what it is worth: dev leaves out benchmarks and program, tsan all tests without threads.
 test-dev: setup ## Tests with assertions, AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(call build_preset,dev,build/dev)
+	@$(call build_preset,dev,build/dev,all)
 	@ctest --preset dev -j $(JOBS) | tee build/test-dev.log
 
 # Strong address space randomisation collides with the shadow memory of older ThreadSanitizers: off where allowed.
 test-tsan: setup ## Tests that run threads, with ThreadSanitizer
-	@$(call build_preset,tsan,build/tsan)
+	@$(call build_preset,tsan,build/tsan,all)
 	@$(shell setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan | tee build/test-tsan.log
 
 test-python: setup-test build ## Python tests and oracles
