@@ -57,14 +57,20 @@ void say_problem(const BenchProblem& problem, const std::vector<Run>& runs, cons
 }
 
 void add_figures(const std::vector<Run>& runs, const BenchOptions& options, Report& report) {
+  std::vector<Plot> sheet;
   for (const double target : {1e-6, 1e-9}) {
-    const Plot plot = performance_profile(runs, target, options.budget());
-    report.figures.push_back({"profile" + almond::to_text(target), plot.title, "Performance profiles", to_svg(plot)});
+    sheet.push_back(performance_profile(runs, target, options.budget()));
+    sheet.back().legend = false;  // the page has one for all figures, the sheet needs its own
+    report.figures.push_back({"profile" + almond::to_text(target), sheet.back().title, "Performance profiles", to_svg(sheet.back())});
   }
+  for (Plot& plot : sheet) plot.legend = true;
   int index = 0;
   for (const Plot& plot : curve_plots(runs, options.budget())) {
     report.figures.push_back({"curve" + std::to_string(index++), plot.title, "Natural map over time", to_svg(plot)});
+    sheet.push_back(plot);
   }
+  report.sheet = to_sheet(sheet, 3);
+  report.legend = solver_names(runs);
 }
 
 }  // namespace

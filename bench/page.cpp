@@ -31,6 +31,8 @@ th:hover{background:#eef0f4} th.up::after{content:" ▲";font-size:9px} th.down:
 td{padding:4px 10px;border-bottom:1px solid #f1f2f5;white-space:nowrap}
 tr:last-child td{border-bottom:0} tr:hover td{background:#fafbff}
 td.n,th.n{text-align:right} td.good{color:var(--good);font-weight:600} td.bad{color:var(--bad);font-weight:600} td.quiet{color:#9ca3af}
+.legend{display:flex;flex-wrap:wrap;gap:4px 18px;font-size:13px;color:var(--soft);margin:0 0 10px}
+.legend svg{vertical-align:middle;margin-right:6px}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(400px,1fr));gap:14px}
 figure{margin:0;border:1px solid var(--line);border-radius:8px;padding:8px;background:#fff}
 figure svg{display:block;width:100%;height:auto}
@@ -127,14 +129,26 @@ std::string table_html(const Table& table) {
   return out + "</tbody></table></div>\n";
 }
 
-std::string figures_html(const std::vector<Figure>& figures) {
+std::string legend_html(const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  std::string out = "<div class=\"legend\">";
+  for (const std::string& name : names) {
+    out += "<span><svg width=\"24\" height=\"8\"><line x1=\"0\" x2=\"24\" y1=\"4\" y2=\"4\" stroke-width=\"2.4\" stroke=\"" +
+           solver_colour(name) + "\"" + (is_peer_name(name) ? " stroke-dasharray=\"5 3\"" : "") + "/></svg>" + escape_xml(name) +
+           "</span>";
+  }
+  return out + "</div>\n";
+}
+
+std::string figures_html(const Report& report) {
+  const std::vector<Figure>& figures = report.figures;
   std::string out;
   for (std::size_t k = 0; k < figures.size(); ++k) {
     const Figure& figure = figures[k];
     const bool in_grid = !figure.group.empty();
     const bool opens = in_grid && (k == 0 || figures[k - 1].group != figure.group);
     const bool closes = in_grid && (k + 1 == figures.size() || figures[k + 1].group != figure.group);
-    if (opens) out += "<h2>" + escape_xml(figure.group) + "</h2>\n<div class=\"grid\">\n";
+    if (opens) out += "<h2>" + escape_xml(figure.group) + "</h2>\n" + legend_html(report.legend) + "<div class=\"grid\">\n";
     if (!in_grid) out += "<h2>" + escape_xml(figure.title) + "</h2>\n";
     out += std::string("<figure id=\"") + escape_xml(figure.name) + "\"" + (in_grid ? "" : " class=\"wide\"") + ">" + figure.svg +
            "</figure>\n";
@@ -153,7 +167,7 @@ std::string to_html(const Report& report) {
   out += claims_html(report);
   // The first table is the summary; it stands before the figures, the long ones after them.
   if (!report.tables.empty()) out += table_html(report.tables.front());
-  out += figures_html(report.figures);
+  out += figures_html(report);
   for (std::size_t k = 1; k < report.tables.size(); ++k) out += table_html(report.tables[k]);
   if (!report.notes.empty()) {
     out += "<h2>Notes</h2>\n<ul class=\"notes\">\n";

@@ -255,15 +255,15 @@ std::string to_sheet(const std::vector<Plot>& plots, int columns) {
   return open_svg(std::max(width, 1), std::max(height, 1)) + inside + "</svg>";
 }
 
-void write_png(const std::string& svg, const std::string& path) {
+std::string to_png(const std::string& svg) {
   const TemporaryFolder folder;
   const std::string source = folder.path() + "/plot.svg", target = folder.path() + "/plot.png";
   write_file(source, svg);
   const ProcessResult result =
       run_process({"rsvg-convert", "--zoom", "2", "--background-color", "white", "--output", target, source}, 60e3);
-  require(result.started, "cannot draw " + path + ": the program rsvg-convert is not installed (Debian package librsvg2-bin)");
-  require(result.exit_code == 0, "cannot draw " + path + ": rsvg-convert failed: " + result.errors);
-  write_file(path, read_file(target));
+  require(result.started, "cannot draw a PNG: the program rsvg-convert is not installed (Debian package librsvg2-bin)");
+  require(result.exit_code == 0, "cannot draw a PNG: rsvg-convert failed: " + result.errors);
+  return read_file(target);
 }
 
 }  // namespace almond::bench

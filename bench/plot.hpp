@@ -45,8 +45,8 @@ struct Plot {
 /// Several plots on one sheet, `columns` side by side, as one SVG.
 [[nodiscard]] std::string to_sheet(const std::vector<Plot>& plots, int columns);
 
-/// Draws SVG text into a PNG file with rsvg-convert (Debian package librsvg2-bin). Throws Error when it is not installed.
-void write_png(const std::string& svg, const std::string& path);
+/// The bytes of a PNG picture, drawn by rsvg-convert (Debian package librsvg2-bin). Throws Error when it is not installed.
+[[nodiscard]] std::string to_png(const std::string& svg);
 
 /// The five characters that HTML and SVG reserve.
 [[nodiscard]] std::string escape_xml(const std::string& text);

@@ -58,6 +58,8 @@ struct Report {
   std::vector<Claim> claims;
   std::vector<Table> tables;
   std::vector<Figure> figures;
+  std::vector<std::string> legend;  // names of the curves that all grouped figures share; empty: each has its own
+  std::string sheet;               // the figures as one SVG, for a PNG; may be empty
   std::vector<std::string> notes;  // what was left out and why
 
   void add_claim(std::string claim, std::string expected, std::string measured, bool holds);

@@ -8,6 +8,8 @@
 namespace almond::bench {
 namespace {
 
+constexpr std::size_t kMostInLegend = 5;  // more curves share one legend on the page
+
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -188,8 +190,7 @@ Plot performance_profile(const std::vector<Run>& runs, double target, double bud
   plot.title = title;
   plot.x = {"times slower than the fastest", true, 1.0, 1000.0};
   plot.y = {"share of problems", false, 0.0, 1.0};
-  plot.width = 560;
-  plot.height = 380;
+  plot.height = 340;
   const std::vector<std::string> problems = problem_names(runs);
   for (const std::string& solver : solver_names(runs)) {
     std::vector<double> ratios;
@@ -243,6 +244,7 @@ std::vector<Plot> curve_plots(const std::vector<Run>& runs, double budget_ms) {
       last = std::max(last, series.points.back().x);
       plot.series.push_back(std::move(series));
     }
+    plot.legend = plot.series.size() <= kMostInLegend;
     plot.x.low = std::pow(10.0, std::floor(std::log10(std::max(first, 1e-3))));
     plot.x.high = std::max(10.0 * plot.x.low, std::min(budget_ms, std::pow(10.0, std::ceil(std::log10(std::max(last, 1e-2))))));
     plots.push_back(std::move(plot));

@@ -40,7 +40,7 @@ struct PeerRatio {
 /// Dolan and Moré: the share of problems a solver brings to the target within τ times the fastest one's time.
 [[nodiscard]] Plot performance_profile(const std::vector<Run>& runs, double target, double budget_ms);
 
-/// Natural map over time, one plot per problem.
+/// Natural map over time, one plot per problem; without a legend where it would not fit.
 [[nodiscard]] std::vector<Plot> curve_plots(const std::vector<Run>& runs, double budget_ms);
 
 }  // namespace almond::bench

@@ -1,0 +1,92 @@
+// `almond bench NAME`: figures with their targets, as text, JSON, HTML and PNG.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "almond/base/check.hpp"
+#include "apps/commands.hpp"
+#include "apps/common.hpp"
+#include "bench/benches.hpp"
+#include "bench/page.hpp"
+#include "bench/plot.hpp"
+
+namespace almond::app {
+namespace {
+
+struct BenchCommandOptions {
+  std::string name, json, html, png;
+  std::vector<std::string> folders, solver_names;
+  std::string peers = "all";
+  double budget_ms = 0.0;
+  bool quick = false, strict = false;
+};
+
+int run_bench(BenchCommandOptions& options) {
+  const bench::BenchEntry& entry = bench::find_bench(options.name);
+  bench::BenchOptions inner;
+  inner.solvers = parse_solvers(options.solver_names, options.folders);
+  inner.folders = options.folders;
+  inner.peers = options.peers;
+  inner.budget_ms = options.budget_ms;
+  inner.quick = options.quick;
+  check_output("--json", options.json);
+  check_output("--html", options.html);
+  check_output("--png", options.png);
+  int on_stdout = 0;
+  for (const std::string& path : {options.json, options.html, options.png}) on_stdout += path == "-" ? 1 : 0;
+  require(on_stdout <= 1, "only one output can go to standard output (-)");
+
+  std::FILE* out = on_stdout > 0 ? stderr : stdout;
+  Progress progress;
+  inner.progress = [&](const std::string& text) { progress.show(text); };
+  inner.say = [&](const std::string& text) {
+    progress.clear();
+    std::fprintf(out, "%s\n", text.c_str());
+    std::fflush(out);
+  };
+  const bench::Report report = entry.run(inner);
+  progress.clear();
+
+  const bool colour = on_stdout == 0 && use_colour();
+  for (const bench::Table& table : report.tables) {
+    if (table.name != "runs" && table.name != "times") std::fprintf(out, "\n%s", bench::to_text(table, colour).c_str());
+  }
+  std::fprintf(out, "\n%s", bench::to_text(report.claims, colour).c_str());
+  if (!report.claims.empty()) {
+    std::fprintf(out, "\n%d of %zu targets hold\n", report.num_held(), report.claims.size());
+  }
+  for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  write_output(options.json, bench::to_json(report));
+  if (!options.html.empty()) write_output(options.html, bench::to_html(report));
+  if (!options.png.empty()) {
+    require(!report.sheet.empty(), "--png: bench " + options.name + " draws no curves");
+    write_output(options.png, bench::to_png(report.sheet));
+  }
+  return options.strict && report.num_held() < static_cast<int>(report.claims.size()) ? kWorkFailed : kDone;
+}
+
+}  // namespace
+
+Action add_bench_command(CLI::App& command) {
+  const auto o = std::make_shared<BenchCommandOptions>();
+  std::string names = "Benchmarks:\n";
+  for (const bench::BenchEntry& entry : bench::bench_entries()) {
+    names += std::string("  ") + entry.name + std::string(12 - std::min<std::size_t>(11, std::string(entry.name).size()), ' ') +
+             entry.about + "\n";
+  }
+  command.footer(names);
+  command.add_option("NAME", o->name, "which benchmark, see below")->required();
+  command.add_option("FOLDER", o->folders, "folders of problem files (default: ../shared/fclib and ../shared/problems)");
+  command.add_flag("--quick", o->quick, "a budget of 200 ms instead of 1 s, fewer repeats");
+  command.add_flag("--strict", o->strict, "exit 1 unless every target holds");
+  command.add_option("--solver", o->solver_names, "solvers to run (default: auto, spn, canal, subadmm, pgs); all: every one");
+  command.add_option("--peers", o->peers, "all (default), none, siconos, pinocchio: those installed run beside");
+  command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 1000)")->check(CLI::PositiveNumber);
+  command.add_option("--json", o->json, "write claims and figures as JSON (-: standard output)");
+  command.add_option("--html", o->html, "write a page with claims, curves and tables");
+  command.add_option("--png", o->png, "draw profiles and curves (needs rsvg-convert)");
+  return [o] { return run_bench(*o); };
+}
+
+}  // namespace almond::app

@@ -1,0 +1,19 @@
+#pragma once
+// The commands of the program. Each adds itself to the command line; the returned function does the work and gives the
+// exit code. It is called after the command line has been read.
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace almond::app {
+
+using Action = std::function<int()>;
+
+Action add_solve_command(CLI::App& command);
+Action add_demo_command(CLI::App& command);
+Action add_bench_command(CLI::App& command);
+
+}  // namespace almond::app

@@ -1,0 +1,207 @@
+#include "apps/common.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <variant>
+
+#include "almond/base/check.hpp"
+#include "almond/load/file_io.hpp"
+#include "almond/load/text.hpp"
+#include "bench/benches.hpp"
+
+namespace almond::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Field = std::variant<double Settings::*, int Settings::*, bool Settings::*, InnerSolver Settings::*, SolverKind Settings::*>;
+
+const std::map<std::string, Field>& settings_fields() {
+  static const std::map<std::string, Field> fields = {
+      {"solver", &Settings::solver},
+      {"tol", &Settings::tol},
+      {"max_iterations", &Settings::max_iterations},
+      {"budget_ms", &Settings::budget_ms},
+      {"warm_start", &Settings::warm_start},
+      {"threads", &Settings::threads},
+      {"trace", &Settings::trace},
+      {"fixed_iterations", &Settings::fixed_iterations},
+      {"canal_c0", &Settings::canal_c0},
+      {"canal_kappa", &Settings::canal_kappa},
+      {"canal_zeta", &Settings::canal_zeta},
+      {"canal_c_max", &Settings::canal_c_max},
+      {"canal_polish", &Settings::canal_polish},
+      {"canal_inner", &Settings::canal_inner},
+      {"admm_c0", &Settings::admm_c0},
+      {"admm_gamma", &Settings::admm_gamma},
+      {"admm_relax", &Settings::admm_relax},
+      {"admm_anderson", &Settings::admm_anderson},
+      {"admm_aba", &Settings::admm_aba},
+      {"admm_pseudo_density", &Settings::admm_pseudo_density},
+      {"pgs_omega", &Settings::pgs_omega},
+  };
+  return fields;
+}
+
+[[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& expected) {
+  throw Error("--set " + key + "=" + value + ": expected " + expected);
+}
+
+template <class Number>
+Number parse_number(const std::string& key, const std::string& text, const char* expected) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) refuse(key, text, expected);
+  return value;
+}
+
+bool parse_bool(const std::string& key, const std::string& text) {
+  if (text == "true" || text == "1" || text == "on") return true;
+  if (text == "false" || text == "0" || text == "off") return false;
+  refuse(key, text, "true or false");
+}
+
+InnerSolver parse_inner(const std::string& key, const std::string& text) {
+  if (text == "newton") return InnerSolver::kNewton;
+  if (text == "cg") return InnerSolver::kConjugateGradient;
+  if (text == "apg") return InnerSolver::kAcceleratedGradient;
+  refuse(key, text, "newton, cg or apg");
+}
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    if (end > start) parts.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace
+
+void check_output(const std::string& option, const std::string& path) {
+  if (path.empty() || path == "-") return;
+  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  require(fs::is_directory(folder), option + " " + path + ": the folder " + quote(folder.string()) + " does not exist");
+  require(!fs::is_directory(path), option + " " + path + ": is a folder, expected a file");
+  require(access(folder.c_str(), W_OK) == 0, option + " " + path + ": the folder " + quote(folder.string()) + " cannot be written");
+}
+
+void write_output(const std::string& path, const std::string& bytes) {
+  if (path.empty()) return;
+  if (path != "-") {
+    write_file(path, bytes);
+    return;
+  }
+  const bool complete = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0;
+  require(complete, "standard output: cannot write");
+}
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
+
+Progress::~Progress() { clear(); }
+
+void Progress::show(const std::string& text) {
+  if (!terminal_) return;
+  std::fprintf(stderr, "\r\033[K\033[2m%s\033[0m", text.c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (!shown_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+bool use_colour() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
+}
+
+std::vector<SolverKind> parse_solvers(const std::vector<std::string>& names, std::vector<std::string>& paths) {
+  std::vector<SolverKind> kinds;
+  const auto add = [&kinds](SolverKind kind) {
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  };
+  for (const std::string& entry : names) {
+    if (entry == "all") {
+      for (int k = 0; k < kNumSolverKinds; ++k) add(static_cast<SolverKind>(k));
+      continue;
+    }
+    const bool is_path = entry.find_first_of("/.") != std::string::npos || fs::exists(entry);
+    if (is_path) {
+      paths.push_back(entry);
+      continue;
+    }
+    for (const std::string& name : split_at_commas(entry)) add(solver_from_string(name));
+  }
+  return kinds;
+}
+
+void apply_setting(const std::string& assignment, Settings& settings) {
+  const std::size_t equals = assignment.find('=');
+  require(equals != std::string::npos, "--set " + quote(assignment) + ": expected key=value");
+  const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
+  const auto found = settings_fields().find(key);
+  if (found == settings_fields().end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, field] : settings_fields()) names.push_back(name);
+    const std::string near = nearest_name(key, names);
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    throw Error("--set " + quote(key) + ": no such setting; " +
+                (near.empty() ? "known: " + list : "did you mean " + near + "?"));
+  }
+  std::visit(
+      [&](auto member) {
+        using Value = std::remove_reference_t<decltype(settings.*member)>;
+        if constexpr (std::is_same_v<Value, double>) {
+          settings.*member = parse_number<double>(key, value, "a number");
+        } else if constexpr (std::is_same_v<Value, int>) {
+          settings.*member = parse_number<int>(key, value, "a whole number");
+        } else if constexpr (std::is_same_v<Value, bool>) {
+          settings.*member = parse_bool(key, value);
+        } else if constexpr (std::is_same_v<Value, InnerSolver>) {
+          settings.*member = parse_inner(key, value);
+        } else {
+          settings.*member = solver_from_string(value);
+        }
+      },
+      found->second);
+}
+
+std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs) {
+  std::vector<std::string> files;
+  for (const std::string& input : inputs) {
+    if (fs::is_directory(input)) {
+      const std::vector<std::string> inside = bench::problem_files_in(input);
+      require(!inside.empty(), input + ": no .hdf5, .h5, .npz or .json problem file in this folder");
+      files.insert(files.end(), inside.begin(), inside.end());
+      continue;
+    }
+    if (!fs::exists(input)) {
+      const fs::path path(input), folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+      std::error_code error;
+      require(fs::is_directory(folder), input + ": no such file; the folder " + quote(folder.string()) + " does not exist");
+      std::vector<std::string> neighbours;
+      for (const auto& entry : fs::directory_iterator(folder, error)) neighbours.push_back(entry.path().filename().string());
+      const std::string near = nearest_name(path.filename().string(), neighbours);
+      throw Error(input + ": no such file or folder" + (near.empty() ? "" : "; did you mean " + near + "?"));
+    }
+    files.push_back(input);
+  }
+  return files;
+}
+
+}  // namespace almond::app

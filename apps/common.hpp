@@ -1,0 +1,51 @@
+#pragma once
+// What the commands share: outputs, the progress line, solver names and settings from the command line.
+
+#include <string>
+#include <vector>
+
+#include "almond/solver/result.hpp"
+
+
+namespace almond::app {
+
+// Exit codes of the program.
+inline constexpr int kDone = 0;
+inline constexpr int kWorkFailed = 1;
+inline constexpr int kBadInput = 2;
+
+/// Throws Error when `path` cannot be written later: its folder is missing or closed, or it is a folder itself. Called
+/// before the work, so that hours are not lost to a typing error. Empty and "-" (standard output) pass.
+void check_output(const std::string& option, const std::string& path);
+/// Writes to standard output for "-", else under a temporary name that is then renamed. Empty: nothing.
+void write_output(const std::string& path, const std::string& bytes);
+
+/// One line on standard error that is overwritten; silent when that is not a terminal.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void show(const std::string& text);
+  void clear();
+
+ private:
+  bool terminal_;
+  bool shown_ = false;
+};
+
+/// Colours on standard output: only on a terminal, and not under NO_COLOR.
+[[nodiscard]] bool use_colour();
+
+/// `names` may hold commas and "all". Entries that are no solver but name an existing file or folder are moved to `paths`:
+/// an option that takes many values also takes the arguments behind it. Throws Error for anything else.
+[[nodiscard]] std::vector<SolverKind> parse_solvers(const std::vector<std::string>& names, std::vector<std::string>& paths);
+
+/// key=value with a field of Settings as key. Throws Error naming the nearest field.
+void apply_setting(const std::string& assignment, Settings& settings);
+
+/// Files as they are, folders as the problem files in them. Throws Error for what is not there, with the nearest name.
+[[nodiscard]] std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs);
+
+}  // namespace almond::app
