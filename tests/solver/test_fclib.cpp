@@ -1,0 +1,70 @@
+// Contact problems that others wrote, solved by the default solver and judged by the certificate. They are not part of the
+// repository: the tests skip where the folder is absent.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "almond/load/problem_file.hpp"
+#include "almond/solver/certificate.hpp"
+#include "tests/common/helpers.hpp"
+
+namespace almond {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Problem files of a folder, without the two that nobody solves within a second.
+std::vector<fs::path> list_problems(const std::string& folder) {
+  std::vector<fs::path> files;
+  const fs::path root = fs::path(testing::shared_folder()) / folder;
+  if (testing::shared_folder().empty() || !fs::is_directory(root)) return files;
+  for (const auto& entry : fs::directory_iterator(root)) {
+    const std::string name = entry.path().filename().string(), extension = entry.path().extension().string();
+    if (extension != ".hdf5" && extension != ".npz") continue;
+    if (name.rfind("spheres1000", 0) == 0 || name.rfind("RockPile", 0) == 0) continue;
+    files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool is_instrumented() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return true;
+#else
+  return false;
+#endif
+}
+
+class Foreign : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Foreign, ProblemsAreSolvedByAuto) {
+#ifndef ALMOND_HAVE_HDF5
+  if (std::string(GetParam()) == "fclib") GTEST_SKIP() << "built without HDF5";
+#endif
+  if (is_instrumented()) GTEST_SKIP() << "too slow under a sanitizer";
+  const std::vector<fs::path> files = list_problems(GetParam());
+  if (files.empty()) GTEST_SKIP() << "no folder shared/" << GetParam() << " beside the repository";
+  for (const fs::path& file : files) {
+    SCOPED_TRACE(file.filename().string());
+    const ContactProblem problem = load_problem(file.string());
+    Settings settings;
+    settings.budget_ms = 5000.0;
+    const Solution solution = testing::solve_with(problem, settings);
+    testing::expect_finite(solution);
+    EXPECT_EQ(solution.status, Status::kSolved) << to_string(solution.status);
+    // Judged from λ alone.
+    const Certificate c = make_certificate(problem, solution.v, solution.lambda);
+    EXPECT_LE(c.residual, 1e-8);
+    EXPECT_LE(c.natural_map, 1e-9);
+    EXPECT_LE(c.dynamics_residual, 1e-9);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, Foreign, ::testing::Values("fclib", "problems"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace almond
