@@ -15,7 +15,7 @@ namespace {
 /// Euclidean projection onto the cone |λ_t| <= μ λ_n, with (t1, t2, n).
 Vec3 project_cone(double mu, const Vec3& x) {
   const double tangent = std::sqrt(x[0] * x[0] + x[1] * x[1]);
-  if (tangent <= mu * x[2]) return x;
+  if (x[2] >= 0.0 && tangent <= mu * x[2]) return x;
   if (mu * tangent <= -x[2]) return Vec3::Zero();
   const double normal = (x[2] + mu * tangent) / (1.0 + mu * mu);
   const double shrink = mu * normal / tangent;

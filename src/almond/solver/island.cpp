@@ -379,7 +379,7 @@ void multiply_J(const Island& island, const double* v, double* side) {
     const double* x = v + node.v_begin;
     const double* J = &island.J[node.J_begin];
     double* out = side + node.side_begin;
-    if (node.ld == 8) {
+    if (node.dofs <= 6 && node.ld == 8) {
       for (int r = 0; r < node.side_rows; ++r, J += 8) {
         out[r] = (J[0] * x[0] + J[4] * x[4]) + (J[1] * x[1] + J[5] * x[5]) + (J[2] * x[2] + J[3] * x[3]);
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "almond/solver/anderson.hpp"
 #include "almond/solver/cone.hpp"
 
 namespace almond {
@@ -116,6 +117,89 @@ void prepare(const Island& island, const double* lambda, PgsWorkspace& ws) {
   }
 }
 
+/// Anderson over sweeps: the state is λ in units of sqrt(W̄), so that its norm is an energy.
+class Accelerator {
+ public:
+  Accelerator(const Island& island, int memory, PgsWorkspace& ws)
+      : island_(island), ws_(ws), memory_(std::min(memory, kMaxAnderson)), n_(island.rows) {
+    if (memory_ < 2) return;
+    ws_.history.resize(static_cast<std::size_t>(n_) * (memory_ + 2));
+    ws_.saved.resize(2 * n_);
+    ws_.weight.resize(n_);
+    for (int i = 0; i < island.num_constraints; ++i) {
+      const Constraint& c = island.constraints[i];
+      for (int r = 0; r < c.dim; ++r) ws_.weight[c.row + r] = std::sqrt(island.w_bar[i]);
+    }
+  }
+  [[nodiscard]] bool on() const { return memory_ >= 2; }
+
+  void record(const double* lambda) {
+    double* y = column(count_++);
+    for (int i = 0; i < n_; ++i) y[i] = ws_.weight[i] * lambda[i];
+  }
+
+  /// After a sweep. Moves λ when it is time to extrapolate, or back when the last one did harm; true if λ moved.
+  bool after_sweep(double* lambda) {
+    record(lambda);
+    if (pending_) {
+      pending_ = false;
+      const double f = last_residual();
+      if (!(f <= 2.0 * f_before_)) {  // undo
+        std::copy_n(ws_.saved.data(), n_, lambda);
+        count_ = 0;
+        wait_ = 2 * wait_ + 1;
+        record(lambda);
+        return true;
+      }
+      wait_ = 0;
+    }
+    if (count_ < memory_ + 2) return false;
+    f_before_ = last_residual();
+    std::copy_n(lambda, n_, ws_.saved.data());
+    count_ = 0;
+    double* out = ws_.saved.data() + n_;
+    if (skip_ > 0 || !extrapolate(ws_.history.data(), n_, memory_, out)) {
+      skip_ = std::max(0, skip_ - 1);
+      record(lambda);
+      return false;
+    }
+    skip_ = wait_;
+    for (int i = 0; i < n_; ++i) lambda[i] = out[i] / ws_.weight[i];
+    project(lambda);
+    pending_ = true;
+    record(lambda);
+    return true;
+  }
+
+ private:
+  double* column(int k) { return ws_.history.data() + static_cast<std::ptrdiff_t>(k) * n_; }
+  double last_residual() {
+    const double *a = column(count_ - 2), *b = column(count_ - 1);
+    double sum = 0.0;
+    for (int i = 0; i < n_; ++i) sum += (b[i] - a[i]) * (b[i] - a[i]);
+    return std::sqrt(sum);
+  }
+  void project(double* lambda) const {
+    for (int i = 0; i < island_.num_contacts; ++i) {
+      Eigen::Map<Vec3> l(lambda + 3 * i);
+      Vec3 projected;
+      project_strict(island_.mu[i], l, projected);
+      l = projected;
+    }
+    for (int i = island_.num_contacts; i < island_.num_constraints; ++i) {
+      const int k = island_.row_index(i);
+      double& l = lambda[island_.constraints[i].row];
+      l = std::clamp(l, island_.lower[k], island_.upper[k]);
+    }
+  }
+
+  const Island& island_;
+  PgsWorkspace& ws_;
+  int memory_, n_, count_ = 0, wait_ = 0, skip_ = 0;
+  bool pending_ = false;
+  double f_before_ = kInfinity;
+};
+
 }  // namespace
 
 Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monitor, PgsWorkspace& ws, double* lambda) {
@@ -123,6 +207,8 @@ Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monit
   double omega = options.omega;
   int next_check = 4, last_gain = 0;
   double reference = kInfinity;  // score to improve on
+  Accelerator accelerator(island, options.fixed ? 0 : options.anderson, ws);
+  if (accelerator.on()) accelerator.record(lambda);
   for (int sweep = 1;; ++sweep) {
     for (int i = 0; i < island.num_contacts; ++i) sweep_contact(island, i, omega, ws, ws.v.data(), lambda);
     for (int i = island.num_contacts; i < island.num_constraints; ++i) sweep_row(island, i, omega, ws.v.data(), lambda);
@@ -134,6 +220,10 @@ Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monit
       if (!last) continue;
       monitor.observe(lambda);
       return Status::kMaxIterations;
+    }
+    if (accelerator.on() && accelerator.after_sweep(lambda)) {
+      scatter_rows(island, lambda, ws.side.data());
+      multiply_JT(island, ws.side.data(), true, ws.v.data());
     }
     if (!last && sweep < next_check) continue;
 

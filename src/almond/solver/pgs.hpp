@@ -14,11 +14,13 @@ namespace almond {
 
 struct PgsWorkspace {
   std::vector<double> v, side, step_n, step_t;
+  std::vector<double> history, saved, weight;
 };
 
 struct PgsOptions {
   int max_sweeps = 0;       // 0: until the monitor says stop
   double omega = 1.0;
+  int anderson = 0;         // memory of Anderson acceleration, 0: none
   bool fixed = false;       // run max_sweeps, measure only at the end
   double stall_ratio = 0.0; // > 0: give up when the best score did not fall by this factor over `stall_sweeps`
   int stall_sweeps = 0;

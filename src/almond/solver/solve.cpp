@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "almond/base/timer.hpp"
-#include "almond/solver/certificate.hpp"
-#include "almond/solver/island.hpp"
-#include "almond/solver/monitor.hpp"
-#include "almond/solver/pgs.hpp"
-#include "almond/solver/spn.hpp"
-#include "almond/solver/subadmm.hpp"
+#include "almond/base/parallel.hpp"
+#include "almond/solver/auto.hpp"
+#include "almond/solver/canal.hpp"
+#include "almond/solver/cone.hpp"
 
 namespace almond {
 
+/// Everything one island needs; kept from call to call, so factors keep their symbolic part.
 struct IslandScratch {
   Monitor monitor;
-  PgsWorkspace pgs;
-  SpnWorkspace spn;
-  SubAdmmWorkspace admm;
+  AutoWorkspace work;
+  CanalWorkspace canal;
+  MeasureWorkspace final;
   std::vector<double> lambda;
   Status status = Status::kSolved;
 };
@@ -25,6 +23,8 @@ struct IslandScratch {
 struct Workspace::Impl {
   IslandWorkspace islands;
   std::vector<std::unique_ptr<IslandScratch>> scratch;  // one per island
+  std::unique_ptr<WorkerPool> pool;
+  std::vector<double> scratch_v;
   SolveClock clock;
 };
 
@@ -35,27 +35,209 @@ Workspace& Workspace::operator=(Workspace&&) noexcept = default;
 
 namespace {
 
-Status solve_island(const Island& island, const Settings& settings, IslandScratch& s) {
+constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the caller set no limit at all
+
+SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
+  SubAdmmOptions o;
+  o.c0 = settings.admm_c0;
+  o.gamma = settings.admm_gamma;
+  o.relax = settings.admm_relax;
+  o.anderson = settings.admm_anderson;
+  o.fixed = settings.fixed_iterations;
+  o.max_iterations = settings.fixed_iterations ? settings.max_iterations : kFirstOrderLimit;
+  o.pool = pool;
+  return o;
+}
+
+Status solve_island(const Island& island, const Settings& settings, WorkerPool* pool, IslandScratch& s) {
+  double* lambda = s.lambda.data();
   switch (settings.solver) {
     case SolverKind::kPgs: {
       PgsOptions o;
       o.omega = settings.pgs_omega;
       o.fixed = settings.fixed_iterations;
-      o.max_sweeps = settings.fixed_iterations ? settings.max_iterations : 200000;
-      return solve_pgs(island, o, s.monitor, s.pgs, s.lambda.data());
+      o.max_sweeps = settings.fixed_iterations ? settings.max_iterations : kFirstOrderLimit;
+      return solve_pgs(island, o, s.monitor, s.work.pgs, lambda);
     }
-    case SolverKind::kSubAdmm: {
-      SubAdmmOptions o;
-      o.c0 = settings.admm_c0;
-      o.gamma = settings.admm_gamma;
+    case SolverKind::kSubAdmm:
+    case SolverKind::kAdmmNoSub:
+    case SolverKind::kAdmmNoBody:
+      return solve_subadmm(island, make_admm_options(settings, pool), s.monitor, s.work.admm, lambda);
+    case SolverKind::kCanal: {
+      CanalOptions o;
+      o.c0 = settings.canal_c0;
+      o.kappa = settings.canal_kappa;
+      o.zeta = settings.canal_zeta;
+      o.c_max = settings.canal_c_max;
+      o.polish = settings.canal_polish;
+      o.inner = settings.canal_inner;
+      return solve_canal(island, o, s.monitor, s.canal, lambda);
+    }
+    case SolverKind::kSpn:
+    case SolverKind::kDogleg:
+    case SolverKind::kDampedSn:
+      return solve_spn(island, SpnOptions{}, s.monitor, s.work.spn, lambda);
+    case SolverKind::kAuto: {
+      AutoOptions o;
+      o.warm = settings.warm_start;
       o.relax = settings.admm_relax;
       o.anderson = settings.admm_anderson;
-      o.fixed = settings.fixed_iterations;
-      o.max_iterations = settings.fixed_iterations ? settings.max_iterations : 200000;
-      return solve_subadmm(island, o, s.monitor, s.admm, s.lambda.data());
+      o.pool = pool;
+      return solve_auto(island, o, s.monitor, s.work, lambda);
     }
-    default:
-      return solve_spn(island, SpnOptions{}, s.monitor, s.spn, s.lambda.data());
+  }
+  return Status::kNumericalError;
+}
+
+/// The status of the whole is that of the island that fared worst.
+int severity(Status status) {
+  switch (status) {
+    case Status::kSolved: return 0;
+    case Status::kStalled: return 1;
+    case Status::kMaxIterations: return 2;
+    case Status::kTimeBudget: return 3;
+    case Status::kInfeasible: return 4;
+    case Status::kNumericalError: return 5;
+  }
+  return 5;
+}
+
+/// Goals of the islands add up to the goals of the whole: natural map tol/10 with a margin of 2, residual tol.
+void start_monitors(const ContactProblem& problem, const Settings& settings, const Solution& start, bool warm,
+                    Workspace::Impl& w) {
+  const int count = w.islands.count;
+  double q2 = 0.0;
+  for (int k = 0; k < count; ++k) q2 += w.islands.islands[k].q_norm * w.islands.islands[k].q_norm;
+  const double total = std::max(1, problem.num_contacts() + problem.num_scalar_rows());
+  w.clock.natural_scale = q2 > 0.0 ? 1.0 / std::sqrt(q2) : 1.0;
+  w.clock.residual_scale = 1.0 / total;
+  w.clock.parts.assign(count, {});
+  for (int k = 0; k < count; ++k) {
+    const Island& island = w.islands.islands[k];
+    IslandScratch& s = *w.scratch[k];
+    const double share = std::sqrt(std::max(island.q_norm * island.q_norm, q2 / count));
+    const double natural_goal = std::max(settings.tol / 20.0 * share, 1e-300);
+    const double residual_goal = 0.7 * settings.tol * std::sqrt(total * island.num_constraints);
+    s.monitor.start(island, k, natural_goal, residual_goal, w.clock);
+    s.monitor.max_iterations = settings.max_iterations;
+    s.lambda.assign(island.rows, 0.0);
+    if (warm) {
+      for (int i = 0; i < island.num_constraints; ++i) {
+        const int row = problem_row(problem, island, i);
+        const Constraint& c = island.constraints[i];
+        for (int r = 0; r < c.dim; ++r) s.lambda[c.row + r] = start.lambda[row + r];
+      }
+    }
+    if (w.clock.tracing && !island.degenerate) w.clock.parts[k] = measure(island, s.lambda.data(), s.final);
+  }
+}
+
+/// v of an island, in the problem's order.
+void export_velocity(const ContactProblem& problem, const IslandWorkspace& ws, const Island& island,
+                     const MeasureWorkspace& measured, std::vector<double>& scratch, VecX& v) {
+  for (const Node& node : island.nodes) {
+    const double* white = &measured.v[node.v_begin];
+    if (node.subsystem >= 0) {
+      unwhiten(island, node, white, v.data() + problem.subsystems[node.subsystem].offset);
+      continue;
+    }
+    // The whole system as one node: take it apart again.
+    scratch.resize(node.dofs);
+    unwhiten(island, node, white, scratch.data());
+    for (std::size_t s = 0; s < problem.subsystems.size(); ++s) {
+      const Subsystem& sub = problem.subsystems[s];
+      if (ws.row_of[s] != 0) std::copy_n(&scratch[ws.fill[s]], sub.dofs, v.data() + sub.offset);
+    }
+  }
+}
+
+/// Adds an island to the certificate: the same definitions as certificate.cpp, on the numbers at hand, without allocating.
+void add_to_certificate(const Island& island, const double* lambda, const MeasureWorkspace& measured, double& worst,
+                        Certificate& out) {
+  for (int i = 0; i < island.num_contacts; ++i) {
+    const Constraint& c = island.constraints[i];
+    const double *l = lambda + 3 * i, *w = &measured.w[3 * i];
+    const double mu = island.mu[i], w_bar = island.w_bar[i];
+    const double slide = std::sqrt(w[0] * w[0] + w[1] * w[1]), shear = std::sqrt(l[0] * l[0] + l[1] * l[1]);
+    out.normal_violation = std::max(out.normal_violation, -w[2]);
+    out.complementarity = std::max(out.complementarity, std::abs(l[2] * w[2]));
+    out.cone_violation = std::max({out.cone_violation, -l[2], shear - mu * l[2]});
+    out.slip_error = std::max(out.slip_error, std::abs(mu * l[2] * slide + l[0] * w[0] + l[1] * w[1]));
+    const bool open = l[2] <= 0.0, slip = !open && shear >= mu * l[2] * (1.0 - 1e-6) && slide > 1e-9 * w_bar * l[2];
+    const ContactMode mode = open ? ContactMode::kOpen : slip ? ContactMode::kSlip : ContactMode::kStick;
+    out.mode[c.index] = mode;
+    ++out.modes[static_cast<int>(mode)];
+    Vec3 projected;
+    Vec3 x = Vec3(l[0], l[1], l[2]) - Vec3(w[0], w[1], w[2] + mu * slide) / w_bar;
+    project_prox(mu, x, projected);
+    const double map = w_bar * (Vec3(l[0], l[1], l[2]) - projected).norm();
+    if (map > worst) {
+      worst = map;
+      out.worst_constraint = c.index;
+    }
+  }
+  for (int i = island.num_contacts; i < island.num_constraints; ++i) {
+    const Constraint& c = island.constraints[i];
+    const int k = island.row_index(i);
+    const double l = lambda[c.row], w = measured.w[c.row] + island.compliance[k] * l, w_bar = island.w_bar[i];
+    const double map = std::abs(w_bar * (l - std::clamp(l - w / w_bar, island.lower[k], island.upper[k])));
+    out.row_violation = std::max(out.row_violation, map);
+    if (map > worst) {
+      worst = map;
+      out.worst_constraint = c.index;
+    }
+  }
+}
+
+void collect(const ContactProblem& problem, Workspace::Impl& w, Solution& solution) {
+  SolveInfo& info = solution.info;
+  info.iterations = info.newton_steps = info.pgs_sweeps = info.admm_iterations = info.inner_failures = 0;
+  info.islands = w.islands.count;
+  solution.status = Status::kSolved;
+  solution.lambda.setZero(problem.num_rows());
+  solution.v.setZero(problem.num_dofs());
+  Certificate& certificate = solution.certificate;
+  std::vector<ContactMode> mode = std::move(certificate.mode);  // keeps its capacity
+  certificate = Certificate{};
+  certificate.mode = std::move(mode);
+  certificate.mode.assign(problem.contacts.size(), ContactMode::kOpen);
+  double worst = 0.0;
+  Residuals sum;
+  for (int s : w.islands.free_subsystems) {
+    const Subsystem& sub = problem.subsystems[s];
+    if (solve_free(problem, s, w.islands, solution.v.data() + sub.offset)) continue;
+    std::fill_n(solution.v.data() + sub.offset, sub.dofs, 0.0);
+    solution.status = Status::kNumericalError;
+  }
+  for (int k = 0; k < w.islands.count; ++k) {
+    const Island& island = w.islands.islands[k];
+    IslandScratch& s = *w.scratch[k];
+    if (severity(s.status) > severity(solution.status)) solution.status = s.status;
+    info.iterations = std::max(info.iterations, s.monitor.iterations);
+    info.newton_steps += s.monitor.newton_steps;
+    info.pgs_sweeps += s.monitor.pgs_sweeps;
+    info.admm_iterations += s.monitor.admm_iterations;
+    info.inner_failures += s.monitor.inner_failures;
+    if (island.degenerate) continue;
+    const double* best = s.monitor.best_lambda();
+    for (int i = 0; i < island.num_constraints; ++i) {
+      const int row = problem_row(problem, island, i);
+      const Constraint& c = island.constraints[i];
+      for (int r = 0; r < c.dim; ++r) solution.lambda[row + r] = best[c.row + r];
+    }
+    const Residuals r = measure(island, best, s.final);
+    sum.natural2 += r.natural2;
+    sum.residual2 += r.residual2;
+    add_to_certificate(island, best, s.final, worst, certificate);
+    export_velocity(problem, w.islands, island, s.final, w.scratch_v, solution.v);
+  }
+  certificate.natural_map = std::sqrt(sum.natural2) * w.clock.natural_scale;
+  certificate.residual = std::sqrt(sum.residual2) * w.clock.residual_scale;
+  certificate.finite = solution.v.allFinite() && solution.lambda.allFinite();
+  if (!certificate.finite) {  // only for data that validate() would have refused
+    solution.v = solution.v.unaryExpr([](double x) { return std::isfinite(x) ? x : 0.0; });
+    solution.lambda = solution.lambda.unaryExpr([](double x) { return std::isfinite(x) ? x : 0.0; });
+    solution.status = Status::kNumericalError;
   }
 }
 
@@ -63,52 +245,47 @@ Status solve_island(const Island& island, const Settings& settings, IslandScratc
 
 Status solve(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution) {
   Workspace::Impl& w = workspace.impl();
-  SolveClock& clock = w.clock;
-  clock.watch.restart();
-  clock.budget_ms = settings.budget_ms;
-  clock.tracing = settings.trace;
-  clock.trace = &solution.info.trace;
+  w.clock.watch.restart();
+  w.clock.budget_ms = settings.budget_ms;
+  w.clock.tracing = settings.trace;
+  w.clock.trace = &solution.info.trace;
   solution.info.trace.clear();
-  compile_islands(problem, CompileOptions{}, w.islands);
+  const bool warm = settings.warm_start && solution.lambda.size() == problem.num_rows() && solution.lambda.allFinite();
+
+  CompileOptions compile;
+  compile.whole = settings.solver == SolverKind::kAdmmNoSub;
+  compile.merge_sides = settings.solver != SolverKind::kSubAdmm;
+  compile_islands(problem, compile, w.islands);
   const int count = w.islands.count;
   while (static_cast<int>(w.scratch.size()) < count) w.scratch.push_back(std::make_unique<IslandScratch>());
-  double q2 = 0;
-  int total = std::max(1, problem.num_contacts() + problem.num_scalar_rows());
-  for (int k = 0; k < count; ++k) q2 += w.islands.islands[k].q_norm * w.islands.islands[k].q_norm;
-  clock.natural_scale = q2 > 0 ? 1 / std::sqrt(q2) : 1.0;
-  clock.residual_scale = 1.0 / total;
-  clock.parts.assign(count, {});
-  solution.info.setup_ms = clock.watch.elapsed_ms();
-  Status status = Status::kSolved;
-  solution.info.iterations = solution.info.newton_steps = solution.info.pgs_sweeps = 0;
-  solution.v.setZero(problem.num_dofs());
-  if (!settings.warm_start || solution.lambda.size() != problem.num_rows()) solution.lambda.setZero(problem.num_rows());
-  for (int k = 0; k < count; ++k) {
+  const int threads = std::clamp(settings.threads, 1, WorkerPool::kMaxWorkers);
+  if (w.pool == nullptr || w.pool->num_workers() != threads) w.pool = std::make_unique<WorkerPool>(threads);
+  start_monitors(problem, settings, solution, warm, w);
+  solution.info.setup_ms = w.clock.watch.elapsed_ms();
+
+  const auto run = [&](int k, WorkerPool* pool) {
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
-    const double nat = std::max(1e-300, settings.tol / 20 * std::sqrt(std::max(island.q_norm * island.q_norm, q2 / count)));
-    const double res = 0.7 * settings.tol * std::sqrt(double(total) * island.num_constraints);
-    s.monitor.start(island, k, nat, res, clock);
-    s.monitor.max_iterations = settings.max_iterations;
-    s.lambda.assign(island.rows, 0.0);
-    s.monitor.observe(s.lambda.data());
-    s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, s);
-    if (s.status != Status::kSolved) status = s.status;
-    solution.info.iterations = std::max(solution.info.iterations, s.monitor.iterations);
-    solution.info.newton_steps += s.monitor.newton_steps;
-    for (int i = 0; i < island.num_constraints; ++i) {
-      const int row = problem_row(problem, island, i);
-      for (int r = 0; r < island.constraints[i].dim; ++r) {
-        solution.lambda[row + r] = s.monitor.best_lambda()[island.constraints[i].row + r];
-      }
+    if (island.degenerate) {
+      s.status = Status::kNumericalError;
+      return;
     }
+    if (!settings.fixed_iterations) s.monitor.observe(s.lambda.data());
+    s.monitor.trace(s.lambda.data(), 0);
+    s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, pool, s);
+    if (s.status == Status::kMaxIterations && s.monitor.solved()) s.status = Status::kSolved;
+  };
+  // Several islands share the workers; a single one gets them for its own loops. Either way the same numbers.
+  if (threads > 1 && count > 1 && !settings.trace) {
+    w.pool->for_ranges(count, [&](int begin, int end, int) {
+      for (int k = begin; k < end; ++k) run(k, nullptr);
+    });
+  } else {
+    for (int k = 0; k < count; ++k) run(k, threads > 1 ? w.pool.get() : nullptr);
   }
-  solution.info.islands = count;
-  solution.info.time_ms = clock.watch.elapsed_ms();
-  solution.v = compute_velocity(problem, solution.lambda);
-  solution.certificate = make_certificate(problem, solution.v, solution.lambda);
-  solution.status = status;
-  return status;
+  solution.info.time_ms = w.clock.watch.elapsed_ms();
+  collect(problem, w, solution);
+  return solution.status;
 }
 
 }  // namespace almond

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "almond/solver/ray.hpp"
 
 namespace almond {
 namespace {
@@ -9,6 +13,7 @@ namespace {
 constexpr double kMinC = 0.1;
 constexpr int kTries = 3;
 constexpr int kJamOuters = 3;
+constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 
 }  // namespace
 
@@ -18,7 +23,8 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
   surrogate.set_velocity_from(lambda);
 
   NewtonOptions strict;
-  strict.max_steps = 15;
+  strict.max_steps = getenv("MS") ? atoi(getenv("MS")) : 15;
+  if (getenv("PA")) strict.patience = atoi(getenv("PA"));
   strict.tolerance = 1e-13 * std::max(island.b_norm, kEpsilon);
   NewtonOptions convex;
   convex.max_steps = 50;
@@ -72,12 +78,31 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
     ++monitor.iterations;
     monitor.trace(lambda, monitor.iterations);
     const double score = monitor.observe(lambda);
-    const double natural = monitor.last_natural();
+    double natural = monitor.last_natural();
+    if (getenv("DBG")) printf("outer %d c %.1e newton %d strict %d failed %d natural %.3e score %.2e\n", outer, c, newton, strict_done, failed, natural, score);
     if (score <= 1.0) return Status::kSolved;
     if (!std::isfinite(natural)) return Status::kNumericalError;
     if (monitor.expired()) return Status::kTimeBudget;
     if (monitor.out_of_iterations() || (options.max_outer > 0 && outer >= options.max_outer)) {
       return Status::kMaxIterations;
+    }
+
+    if (natural > 0.5 * natural_prev) {
+      ws.delta.resize(island.rows);
+      for (int i = 0; i < island.rows; ++i) ws.delta[i] = lambda[i] - surrogate.anchor()[i];
+      const double violation = natural;
+      const RayResult ray = walk_ray(island, lambda, ws.delta.data(), monitor, ws.trial);
+      if (getenv("DBG")) printf("   ray t %g unbounded %d natural %.3e\n", ray.t, ray.unbounded, monitor.last_natural());
+      if (ray.unbounded && violation > kJamViolation) {
+        monitor.force_best(lambda);
+        return Status::kInfeasible;
+      }
+      if (ray.t > 0.0) {
+        for (int i = 0; i < island.rows; ++i) lambda[i] += ray.t * ws.delta[i];
+        surrogate.set_velocity_from(lambda);
+        if (monitor.observe(lambda) <= 1.0) return Status::kSolved;
+        natural = monitor.last_natural();
+      }
     }
 
     // The next penalty.

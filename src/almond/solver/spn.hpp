@@ -21,7 +21,7 @@ struct SpnOptions {
 
 struct SpnWorkspace {
   Surrogate surrogate;
-  std::vector<double> lambda, v0, jam_lambda;
+  std::vector<double> v0, jam_lambda, delta, trial;
 };
 
 /// From λ (in and out). kSolved, kStalled, kInfeasible, kTimeBudget, kMaxIterations, kNumericalError.

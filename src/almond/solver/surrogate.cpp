@@ -330,7 +330,7 @@ NewtonResult Surrogate::newton_convex(const NewtonOptions& options, Monitor& mon
     ++monitor.newton_steps;
     const double alpha = exact_line_search();
     move(alpha);
-    if (step % 8 == 7) set_velocity(v_.data());  // J v fresh: increments round
+    if (step % 8 == 7) refresh();
     r_norm = evaluate(false);
     if (r_norm < 0.9 * least) {
       least = r_norm;

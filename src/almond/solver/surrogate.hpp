@@ -75,6 +75,10 @@ class Surrogate {
   /// K = β dT at the current x; H; factor; d = -H⁻¹ r. False if the factor failed.
   bool newton_direction(bool strict);
   void move(double alpha);
+  /// Minimiser of h along d, (26); needs compute_direction_products.
+  double exact_line_search();
+  /// J v anew from v: the increments of move() round.
+  void refresh() { set_velocity(v_.data()); }
   [[nodiscard]] double rounding_floor() const;
   [[nodiscard]] const std::vector<double>& r() const { return r_; }
   std::vector<double>& direction() { return d_; }
@@ -85,7 +89,6 @@ class Surrogate {
 
  private:
   void apply_T(bool strict, double alpha);
-  double exact_line_search();
 
   const Island* island_ = nullptr;
   BlockFactor factor_;
