@@ -9,21 +9,23 @@
 namespace almond {
 namespace {
 
-constexpr int kBodyRank = 6;             // a rigid body has six velocities
-constexpr double kRounding = 1e-15;      // error of an entry of W as stored, relative to the largest
-constexpr double kTolerance = 1e-12;     // of the sum of all parts
-constexpr double kRankTolerance = 1e-11; // singular values below this fraction of the largest count as zero
-constexpr std::size_t kFewRows = 9;      // three contacts fix a body; fewer may show less than its rank
+constexpr int kBodyRank = 6;              // a rigid body has six velocities
+constexpr double kRounding = 1e-15;       // error of an entry of W as stored, relative to the largest
+constexpr double kTolerance = 1e-12;      // of the sum of all parts
+constexpr double kRankTolerance = 1e-11;  // singular values below this fraction of the largest count as zero
+constexpr Eigen::Index kFewRows = 9;      // three contacts fix a body; fewer may show less than its rank
 
 struct Known {
   MatX X;
   double error = 0.0;  // estimate, relative to scale
+  bool exact = false;  // the body's own block; else it may hold a share of its neighbour's
 };
 
 struct Candidate {
   int cluster = -1, cls = -1;
   MatX X;
   double error = kInfinity;
+  bool exact = false;
 };
 
 /// Pseudo-inverse from the singular values above kRankTolerance.
@@ -58,9 +60,18 @@ class Splitter {
   }
 
   std::vector<BodyPart> run() {
-    while (resolve_completions() || resolve_leaf() || assume_ground() || merge_cheapest()) {
+    while (resolve_completions() || resolve_leaf(true) || assume_ground() || resolve_leaf(false) || merge_cheapest()) {
     }
-    return collect();
+    std::vector<BodyPart> parts;
+    for (int a = 0; a < static_cast<int>(members_.size()); ++a) {
+      while (!members_[a].empty() && !factor(a)) {
+        if (!merge_with_neighbour(a)) return {};
+      }
+    }
+    for (int a = 0; a < static_cast<int>(members_.size()); ++a) {
+      if (!members_[a].empty() && parts_[a].R.cols() > 0) parts.push_back(std::move(parts_[a]));
+    }
+    return adds_up(parts) ? parts : std::vector<BodyPart>{};
   }
 
  private:
@@ -101,8 +112,10 @@ class Splitter {
       Eigen::Index x = 0;
       for (const int u : Q) {
         const auto width = static_cast<Eigen::Index>(rows_[u].size());
-        if (t == u) M.block(y, x, height, width) = known_.at({a, t}).X;
-        else if (!coupled(a, t, u)) M.block(y, x, height, width).setZero();
+        if (t == u)
+          M.block(y, x, height, width) = known_.at({a, t}).X;
+        else if (!coupled(a, t, u))
+          M.block(y, x, height, width).setZero();
         x += width;
       }
       y += height;
@@ -111,7 +124,7 @@ class Splitter {
   }
 
   [[nodiscard]] double input_error(int a, const std::vector<int>& set) const {
-    double error = kRounding;
+    double error = 0.0;
     for (const int t : set) {
       const auto found = known_.find({a, t});
       if (found != known_.end()) error = std::max(error, found->second.error);
@@ -127,9 +140,17 @@ class Splitter {
     const MatX left = block(a, {t}, Q) * pinv.inverse;
     const MatX right = pinv.inverse * block(a, R, {t});
     const MatX X = left * block(a, R, {t});
-    candidate.error = std::max(input_error(a, R), input_error(a, Q)) * (1.0 + left.norm()) * (1.0 + right.norm());
+    // Rounding is amplified here; errors of known blocks are carried on (their growth shows in is_split and adds_up).
+    candidate.error =
+        std::max(input_error(a, R), input_error(a, Q)) + 0.1 * kRounding * (1.0 + left.norm()) * (1.0 + right.norm());
     candidate.X = 0.5 * (X + X.transpose());
     if ((X - X.transpose()).cwiseAbs().maxCoeff() > 100.0 * max_error_ * scale_) candidate.error = kInfinity;
+    candidate.exact =
+        pinv.rank == kBodyRank || (pinv.rank < kBodyRank && std::min(left.cols(), right.rows()) >= kFewRows);
+    for (const int u : R) {
+      const auto found = known_.find({a, u});
+      if (found != known_.end() && !found->second.exact) candidate.exact = false;
+    }
     return candidate;
   }
 
@@ -139,22 +160,34 @@ class Splitter {
     for (const int u : members_[a]) {
       if (u == t) continue;
       if (is_known(a, u)) {
+        if (!known_.at({a, u}).exact) continue;
         R.push_back(u);
         Q.push_back(u);
       } else {
         unknown.push_back(u);
       }
     }
-    std::stable_sort(unknown.begin(), unknown.end(), [this](int x, int y) { return rows_[x].size() > rows_[y].size(); });
+    std::stable_sort(unknown.begin(), unknown.end(),
+                     [this](int x, int y) { return rows_[x].size() > rows_[y].size(); });
     for (const int u : unknown) (count_rows(R) <= count_rows(Q) ? R : Q).push_back(u);
     const std::size_t fewest = std::min(count_rows(R), count_rows(Q));
     if (fewest < kBodyRank) return {};
     const PseudoInverse pinv(block(a, R, Q));
-    const bool complete_rank = pinv.rank == kBodyRank || (pinv.rank < kBodyRank && fewest >= kFewRows);
-    if (!complete_rank || pinv.rank == 0) return {};
+    if (pinv.rank == 0) return {};
     Candidate candidate = complete(a, t, R, Q, pinv);
-    if (candidate.error <= max_error_ && !is_split(candidate)) candidate.error = kInfinity;
+    if (!candidate.exact || (candidate.error <= max_error_ && !is_split(candidate))) candidate.error = kInfinity;
     return candidate;
+  }
+
+  /// try_completion(), repeated only when the cluster knows more than at the last time.
+  const Candidate& cached_completion(int a, int t) {
+    const std::size_t knowledge = members_[a].size() - unknown_classes(a).size();
+    auto [at, is_new] = tried_.try_emplace({a, t});
+    Tried& tried = at->second;
+    if (is_new || tried.members != members_[a].size() || tried.knowledge != knowledge) {
+      tried = {members_[a].size(), knowledge, try_completion(a, t)};
+    }
+    return tried.candidate;
   }
 
   /// Both X and D - X must be semidefinite.
@@ -165,17 +198,20 @@ class Splitter {
 
   void accept(const Candidate& candidate) {
     const int a = candidate.cluster, t = candidate.cls;
-    known_[{a, t}] = {candidate.X, candidate.error};
+    known_[{a, t}] = {candidate.X, candidate.error, candidate.exact};
     MatX rest = D_[t] - candidate.X;
-    for (const int b : of_[t]) {
-      if (b != a) known_[{b, t}] = {rest, candidate.error};
+    if (of_[t].size() == 1) {
+      if (rest.cwiseAbs().maxCoeff() <= 100.0 * std::max(candidate.error, kRounding) * scale_) {
+        known_[{a, t}].X = D_[t];  // the other body is the ground
+        return;
+      }
+      // A body that no other class touches.
+      of_[t].push_back(static_cast<int>(members_.size()));
+      members_.push_back({t});
+      origins_.push_back({});
     }
-    if (of_[t].size() > 1) return;
-    if (rest.cwiseAbs().maxCoeff() > 100.0 * std::max(candidate.error, kRounding) * scale_) {
-      private_parts_.emplace_back(t, std::move(rest));
-    } else {
-      known_[{a, t}].X = D_[t];
-    }
+    const int b = of_[t][0] == a ? of_[t][1] : of_[t][0];
+    known_[{b, t}] = {std::move(rest), candidate.error, candidate.exact};
   }
 
   /// Accurate completions first; a pass is repeated from the strictest level after each success.
@@ -185,7 +221,7 @@ class Splitter {
       for (int a = 0; a < static_cast<int>(members_.size()); ++a) {
         for (const int t : unknown_classes(a)) {
           if (is_known(a, t)) continue;
-          const Candidate candidate = try_completion(a, t);
+          const Candidate& candidate = cached_completion(a, t);
           if (candidate.error > level) continue;
           accept(candidate);
           any = true;
@@ -197,7 +233,7 @@ class Splitter {
   }
 
   /// A body with one unknown class left. Full rank of the known ones first, then the smallest error.
-  bool resolve_leaf() {
+  bool resolve_leaf(bool only_exact) {
     Candidate best;
     int best_rank = -1;
     for (int a = 0; a < static_cast<int>(members_.size()); ++a) {
@@ -210,7 +246,7 @@ class Splitter {
       const PseudoInverse pinv(block(a, K, K));
       const Candidate candidate = complete(a, unknown[0], K, K, pinv);
       const int rank = std::min(pinv.rank, kBodyRank);
-      if (candidate.error > max_error_ || !is_split(candidate)) continue;
+      if (candidate.error > max_error_ || (only_exact && !candidate.exact) || !is_split(candidate)) continue;
       if (rank > best_rank || (rank == best_rank && candidate.error < best.error)) {
         best = candidate;
         best_rank = rank;
@@ -221,7 +257,8 @@ class Splitter {
     return true;
   }
 
-  /// A class in one cluster only belongs to it entirely (its other body is the ground, or has no other constraint).
+  /// A class in one cluster only belongs to it entirely: its other body is most likely the ground. Where it is a body
+  /// that nothing else touches, the cluster gets that one's velocities too, or merge_with_neighbour() repairs it.
   bool assume_ground() {
     int best_a = -1, best_t = -1;
     std::size_t best_unknown = 0;
@@ -238,7 +275,7 @@ class Splitter {
       }
     }
     if (best_a < 0) return false;
-    accept({best_a, best_t, D_[best_t], kRounding});
+    accept({best_a, best_t, D_[best_t], 0.0, true});
     return true;
   }
 
@@ -266,7 +303,7 @@ class Splitter {
       if (shared) {
         of_[t] = {a};
         known_.erase({b, t});
-        known_[{a, t}] = {D_[t], kRounding};
+        known_[{a, t}] = {D_[t], 0.0, true};
         continue;
       }
       std::replace(of_[t].begin(), of_[t].end(), b, a);
@@ -284,19 +321,29 @@ class Splitter {
     origins_[a].insert(origins_[a].end(), origins_[b].begin(), origins_[b].end());
   }
 
-  std::vector<BodyPart> collect() {
-    std::vector<BodyPart> parts;
-    const auto append = [&](const std::vector<int>& set, const MatX& P) {
-      BodyPart part;
-      for (const int t : set) part.rows.insert(part.rows.end(), rows_[t].begin(), rows_[t].end());
-      part.R = factor_semidefinite(P, 0.1 * kTolerance * scale_);
-      if (part.R.cols() > 0) parts.push_back(std::move(part));
-    };
-    for (int a = 0; a < static_cast<int>(members_.size()); ++a) {
-      if (!members_[a].empty()) append(members_[a], block(a, members_[a], members_[a]));
+  /// Factors the part of cluster a; false if it is not semidefinite up to rounding.
+  bool factor(int a) {
+    parts_.resize(members_.size());
+    BodyPart& part = parts_[a];
+    part.rows.clear();
+    for (const int t : members_[a]) part.rows.insert(part.rows.end(), rows_[t].begin(), rows_[t].end());
+    const MatX P = block(a, members_[a], members_[a]);
+    part.R = factor_semidefinite(P, 0.1 * kTolerance * scale_);
+    const MatX error = P - part.R * part.R.transpose();
+    return error.cwiseAbs().maxCoeff() <= 0.25 * kTolerance * scale_;
+  }
+
+  /// Joins cluster a with the one across its least certain class: what one has too little, the other has too much.
+  bool merge_with_neighbour(int a) {
+    int best = -1;
+    for (const int t : members_[a]) {
+      if (of_[t].size() < 2) continue;
+      const auto rank = [&](int x) { return std::pair(!known_.at({a, x}).exact, known_.at({a, x}).error); };
+      if (best < 0 || rank(t) > rank(best)) best = t;
     }
-    for (const auto& [t, E] : private_parts_) append({t}, E);
-    return adds_up(parts) ? parts : std::vector<BodyPart>{};
+    if (best < 0) return false;
+    merge(a, of_[best][0] == a ? of_[best][1] : of_[best][0]);
+    return true;
   }
 
   /// Row by row, Σ R Rᵀ against W.
@@ -340,7 +387,12 @@ class Splitter {
   std::vector<std::vector<int>> of_;                 // of each class: its clusters
   std::vector<MatX> D_;                              // of each class: diagonal block of W
   std::map<std::pair<int, int>, Known> known_;       // (cluster, class)
-  std::vector<std::pair<int, MatX>> private_parts_;  // what is left of a class in one cluster
+  struct Tried {
+    std::size_t members = 0, knowledge = 0;
+    Candidate candidate;
+  };
+  std::map<std::pair<int, int>, Tried> tried_;
+  std::vector<BodyPart> parts_;  // of each cluster, once factored
 };
 
 }  // namespace

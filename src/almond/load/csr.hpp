@@ -9,9 +9,9 @@ namespace almond {
 
 struct Csr {
   int rows = 0, cols = 0;
-  std::vector<int> start;      // (rows + 1)
-  std::vector<int> column;     // (entries)
-  std::vector<double> value;   // (entries)
+  std::vector<int> start;     // (rows + 1)
+  std::vector<int> column;    // (entries)
+  std::vector<double> value;  // (entries)
 
   [[nodiscard]] static Csr empty(int rows, int cols) {
     return Csr{rows, cols, std::vector<int>(static_cast<std::size_t>(rows) + 1, 0), {}, {}};

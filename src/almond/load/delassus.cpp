@@ -11,8 +11,8 @@
 namespace almond {
 namespace {
 
-constexpr double kCoupled = 1e-13;     // blocks below this, relative to the diagonal ones, are rounding
-constexpr double kTolerance = 1e-12;   // of a factor against W, relative to max|W| of the island
+constexpr double kCoupled = 1e-13;    // blocks below this, relative to the diagonal ones, are rounding
+constexpr double kTolerance = 1e-12;  // of a factor against W, relative to max|W| of the island
 constexpr std::int64_t kMaxEntries = std::int64_t{1} << 28;
 
 /// Symmetric part of W with sorted rows, repeated entries added. `asymmetry` is max|W - Wᵀ| / max|W|.
@@ -56,8 +56,8 @@ Csr symmetric_part(const Csr& W, double& asymmetry) {
 
 /// Constraints as groups of rows: three per contact, one per equality row.
 struct Groups {
-  std::vector<int> start;     // (groups + 1)
-  std::vector<int> of_row;    // (rows)
+  std::vector<int> start;   // (groups + 1)
+  std::vector<int> of_row;  // (rows)
   Groups(int contacts, int rows) : start{0} {
     while (start.back() < rows) {
       const int size = start.back() < 3 * contacts ? 3 : 1;
@@ -130,7 +130,8 @@ struct Counts {
   double most_negative = 0.0;  // eigenvalue removed, relative to the largest
 };
 
-/// The island as one part: Cholesky if W is semidefinite there up to rounding, else its eigenvectors without the negative.
+/// The island as one part: Cholesky if W is semidefinite there up to rounding, else its eigenvectors without the
+/// negative.
 BodyPart factor_island(SymmetricBlocks& W, std::vector<int> rows, double scale, Counts& counts) {
   const auto n = static_cast<std::int64_t>(rows.size());
   require(n * n <= kMaxEntries, "an island of " + std::to_string(n) +
@@ -149,8 +150,7 @@ BodyPart factor_island(SymmetricBlocks& W, std::vector<int> rows, double scale, 
   counts.most_negative = std::min(counts.most_negative, largest > 0.0 ? values[0] / largest : -1.0);
   Eigen::Index first = 0;
   while (first < n && values[first] <= 1e-14 * largest) ++first;
-  part.R = eigen.eigenvectors().rightCols(n - first) *
-           values.tail(n - first).cwiseMax(0.0).cwiseSqrt().asDiagonal();
+  part.R = eigen.eigenvectors().rightCols(n - first) * values.tail(n - first).cwiseMax(0.0).cwiseSqrt().asDiagonal();
   return part;
 }
 
@@ -159,7 +159,8 @@ void split_island(SymmetricBlocks& W, const Groups& groups, const std::vector<st
   const std::vector<int> rows = groups.rows(island);
   double scale = 0.0;
   for (const int row : rows) {
-    for (int k = W.csr().start[row]; k < W.csr().start[row + 1]; ++k) scale = std::max(scale, std::abs(W.csr().value[k]));
+    for (int k = W.csr().start[row]; k < W.csr().start[row + 1]; ++k)
+      scale = std::max(scale, std::abs(W.csr().value[k]));
   }
   if (scale == 0.0) return;
 
@@ -181,11 +182,9 @@ void split_island(SymmetricBlocks& W, const Groups& groups, const std::vector<st
       graph.push_back(std::move(around));
     }
     const std::vector<std::vector<int>> clusters = cover_by_bodies(graph);
-    // A split that does not add up is tried again with stricter demands: more merging, less error.
-    for (const double max_error : {1e-12, 1e-13, 1e-14}) {
-      if (clusters.size() < 2) break;
-      std::vector<BodyPart> found = split_into_bodies(W, classes, clusters, scale, max_error);
-      if (found.empty()) continue;
+    std::vector<BodyPart> found;
+    if (clusters.size() > 1) found = split_into_bodies(W, classes, clusters, scale, kTolerance);
+    if (!found.empty()) {
       counts.bodies += static_cast<int>(found.size());
       std::move(found.begin(), found.end(), std::back_inserter(parts));
       return;
@@ -199,8 +198,8 @@ void split_island(SymmetricBlocks& W, const Groups& groups, const std::vector<st
 void report_counts(const std::vector<BodyPart>& parts, const Counts& counts, std::size_t islands, LoadReport& report) {
   Eigen::Index largest = 0;
   for (const BodyPart& part : parts) largest = std::max(largest, part.R.cols());
-  report.notes.push_back("bodies recovered from W: " + std::to_string(counts.bodies) + " in " + std::to_string(islands) +
-                         " islands, " + std::to_string(counts.whole_islands) +
+  report.notes.push_back("bodies recovered from W: " + std::to_string(counts.bodies) + " in " +
+                         std::to_string(islands) + " islands, " + std::to_string(counts.whole_islands) +
                          " islands kept whole, largest subsystem " + std::to_string(largest) + " dofs");
   if (counts.projected > 0) {
     report.notes.push_back("W projected onto the semidefinite matrices in " + std::to_string(counts.projected) +
@@ -236,13 +235,18 @@ ContactProblem build(const std::vector<BodyPart>& parts, const Groups& groups, c
         ++idle;
         break;
       }
-      case 1: problem.add_contact(mu[i], e, sides[i][0]); break;
-      default: problem.add_contact(mu[i], e, sides[i][0], sides[i][1]);
+      case 1:
+        problem.add_contact(mu[i], e, sides[i][0]);
+        break;
+      default:
+        problem.add_contact(mu[i], e, sides[i][0], sides[i][1]);
     }
   }
   for (int g = static_cast<int>(mu.size()); g < groups.count(); ++g) {
-    if (sides[g].empty()) problem.equality.emplace_back().e = q[groups.start[g]];
-    else problem.add_equality(q[groups.start[g]], sides[g]);
+    if (sides[g].empty())
+      problem.equality.emplace_back().e = q[groups.start[g]];
+    else
+      problem.add_equality(q[groups.start[g]], sides[g]);
   }
   if (idle > 0) report.notes.push_back(std::to_string(idle) + " contact(s) act on nothing (W_ii = 0), kept");
   return problem;

@@ -3,10 +3,10 @@
 //
 //   w = W λ + q,   W = Σ_a R_a R_aᵀ                                     A = I,  J = [R_1 R_2 ...],  b = 0,  e = q
 //
-// A problem given by W alone (FCLIB local) has lost its bodies, and any factor W = L Lᵀ is dense per island. But W is a sum
-// over bodies of parts of rank 6 or less, each living on the constraints that touch that body, and a constraint touches
-// one or two bodies. delassus.cpp finds the parts again; what it cannot separate stays together as one larger subsystem,
-// in the worst case the whole island. The sum is checked against W before it is used.
+// A problem given by W alone (FCLIB local) has lost its bodies, and any factor W = L Lᵀ is dense per island. But W is a
+// sum over bodies of parts of rank 6 or less, each living on the constraints that touch that body, and a constraint
+// touches one or two bodies. delassus.cpp finds the parts again; what it cannot separate stays together as one larger
+// subsystem, in the worst case the whole island. The sum is checked against W before it is used.
 
 #include <vector>
 

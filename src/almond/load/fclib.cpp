@@ -35,12 +35,13 @@ void check_indices(const Hdf5File& file, const std::string& name, const std::vec
 /// Expands compressed pointers (one range of entries per row or column) into one index per entry.
 std::vector<int> expand_pointers(const Hdf5File& file, const std::string& name, const std::vector<int>& pointer,
                                  int count, std::size_t entries) {
-  require(pointer.size() == static_cast<std::size_t>(count) + 1, file.where(name) + ": " + std::to_string(pointer.size()) +
-                                                                     " values, expected " + std::to_string(std::int64_t{count} + 1));
+  require(pointer.size() == static_cast<std::size_t>(count) + 1,
+          file.where(name) + ": " + std::to_string(pointer.size()) + " values, expected " +
+              std::to_string(std::int64_t{count} + 1));
   std::vector<int> index;
   require(pointer.front() == 0 && pointer.back() >= 0 && static_cast<std::size_t>(pointer.back()) <= entries,
-          file.where(name) + ": runs from " + std::to_string(pointer.front()) + " to " + std::to_string(pointer.back()) +
-              ", expected 0 to " + std::to_string(entries) + " at most");
+          file.where(name) + ": runs from " + std::to_string(pointer.front()) + " to " +
+              std::to_string(pointer.back()) + ", expected 0 to " + std::to_string(entries) + " at most");
   for (int c = 0; c < count; ++c) {
     require(pointer[c] <= pointer[c + 1] && pointer[c + 1] <= pointer.back(),
             file.where(name) + "[" + std::to_string(c + 1) + "] = " + std::to_string(pointer[c + 1]) +
@@ -123,8 +124,8 @@ std::vector<double> read_mu(const Hdf5File& file, const std::string& root) {
   require(dim == 3, file.where(root + "/spacedim") + " = " + std::to_string(dim) + ", expected 3");
   std::vector<double> mu = file.doubles(root + "/vectors/mu");
   for (std::size_t i = 0; i < mu.size(); ++i) {
-    require(mu[i] >= 0.0, file.where(root + "/vectors/mu") + "[" + std::to_string(i) + "] = " + to_text(mu[i]) +
-                              ", expected >= 0");
+    require(mu[i] >= 0.0,
+            file.where(root + "/vectors/mu") + "[" + std::to_string(i) + "] = " + to_text(mu[i]) + ", expected >= 0");
   }
   require(mu.size() < (std::size_t{1} << 28), file.where(root + "/vectors/mu") + ": too many contacts");
   return mu;
@@ -134,15 +135,16 @@ std::vector<double> read_vector(const Hdf5File& file, const std::string& name, s
                                 const std::string& meaning) {
   std::vector<double> values = file.doubles(name);
   require(static_cast<std::int64_t>(values.size()) == size, file.where(name) + ": " + std::to_string(values.size()) +
-                                                                " values, expected " + std::to_string(size) + ": " + meaning);
+                                                                " values, expected " + std::to_string(size) + ": " +
+                                                                meaning);
   return values;
 }
 
 void require_size(const Hdf5File& file, const std::string& name, const Triplets& matrix, int rows, int cols,
                   const std::string& meaning) {
   require(matrix.rows == rows && matrix.cols == cols,
-          file.where(name) + ": is " + std::to_string(matrix.rows) + " x " + std::to_string(matrix.cols) + ", expected " +
-              std::to_string(rows) + " x " + std::to_string(cols) + ": " + meaning);
+          file.where(name) + ": is " + std::to_string(matrix.rows) + " x " + std::to_string(matrix.cols) +
+              ", expected " + std::to_string(rows) + " x " + std::to_string(cols) + ": " + meaning);
 }
 
 ContactProblem read_local(const Hdf5File& file, LoadReport& report) {

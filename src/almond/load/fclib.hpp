@@ -1,8 +1,9 @@
 #pragma once
-// FCLIB problem files (HDF5): groups `fclib_local` (W, q, mu) and `fclib_global` (M, H, f, w, mu; G, b for equality rows).
+// FCLIB problem files (HDF5): groups `fclib_local` (W, q, mu) and `fclib_global` (M, H, f, w, mu; G, b for equality
+// rows).
 //
-//   local    w = W r + q            W = Σ R_b R_bᵀ over the bodies found in it (delassus.hpp), A = I, J = R, b = 0, e = q
-//   global   M v = H r + f,  w = Hᵀ v + w0        A = M, J = Hᵀ, b = f, e = w0
+//   local    w = W r + q            W = Σ R_b R_bᵀ over the bodies found in it (delassus.hpp), A = I, J = R, b = 0, e =
+//   q global   M v = H r + f,  w = Hᵀ v + w0        A = M, J = Hᵀ, b = f, e = w0
 //
 // FCLIB puts the normal first in each contact, we put it last; the reader and the writer convert, nobody else does.
 

@@ -73,12 +73,14 @@ void write_global(Hdf5File& file, const ContactProblem& problem) {
   };
   std::vector<double> w(3 * problem.contacts.size()), b;
   for (int i = 0; i < problem.num_contacts(); ++i) {
-    add_sides(problem.contacts[i], 3, [i](int r) { return fclib_row(i, r); }, H);
+    add_sides(
+        problem.contacts[i], 3, [i](int r) { return fclib_row(i, r); }, H);
     for (int r = 0; r < 3; ++r) w[fclib_row(i, r)] = problem.contacts[i].e[r];
   }
   for (const Row& row : problem.equality) {
     const auto column = static_cast<int>(b.size());
-    add_sides(row, 1, [column](int) { return column; }, G);
+    add_sides(
+        row, 1, [column](int) { return column; }, G);
     b.push_back(row.e);
   }
   const int n = problem.num_dofs();
@@ -107,7 +109,8 @@ void write_local(Hdf5File& file, const ContactProblem& problem, const std::strin
   for (std::size_t s = 0; s < problem.subsystems.size(); ++s) {
     const auto sub = static_cast<int>(s);
     const Eigen::LLT<MatX> llt(problem.A(sub));
-    require(llt.info() == Eigen::Success, label + ": A of subsystem " + std::to_string(sub) + " is not positive definite");
+    require(llt.info() == Eigen::Success,
+            label + ": A of subsystem " + std::to_string(sub) + " is not positive definite");
     const VecX free = llt.solve(problem.b_of(sub));
     for (const auto& [i, side] : sides[s]) {
       const MapConstMatr J = problem.J(*side, 3);
@@ -150,8 +153,10 @@ void write_fclib(const ContactProblem& problem, const std::string& path, FclibFo
               " rows that are not contacts; FCLIB holds contacts and, in the global form, equality rows: use .npz");
   PendingFile pending(path);
   Hdf5File file = Hdf5File::create(pending.temporary(), path);
-  if (form == FclibForm::kGlobal) write_global(file, problem);
-  else write_local(file, problem, path);
+  if (form == FclibForm::kGlobal)
+    write_global(file, problem);
+  else
+    write_local(file, problem, path);
   file.close();
   pending.commit();
 }

@@ -34,7 +34,8 @@ Csr csr_from_dense(const std::vector<double>& values, int rows, int cols) {
   Csr matrix = Csr::empty(rows, cols);
   for (int row = 0; row < rows; ++row) {
     for (int col = 0; col < cols; ++col) {
-      const double value = values[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(col)];
+      const double value =
+          values[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(col)];
       if (value == 0.0 && !std::signbit(value)) continue;
       matrix.column.push_back(col);
       matrix.value.push_back(value);
@@ -46,9 +47,7 @@ Csr csr_from_dense(const std::vector<double>& values, int rows, int cols) {
 
 }  // namespace
 
-std::string FieldReader::where(const std::string& name) const {
-  return archive_.label() + ": field " + quote(name);
-}
+std::string FieldReader::where(const std::string& name) const { return archive_.label() + ": field " + quote(name); }
 
 std::vector<double> FieldReader::all_doubles(const std::string& name) const {
   const NpzArray& array = archive_.at(name);
@@ -77,8 +76,8 @@ std::vector<double> FieldReader::doubles(const std::string& name, const std::vec
                                          const std::string& meaning) const {
   const NpzArray& array = archive_.at(name);
   require(!array.is_text(), where(name) + ": text, expected numbers");
-  require(fits(array.shape, shape), where(name) + ": shape " + shape_text(array.shape) + ", expected " +
-                                        expected_text(shape) + ": " + meaning);
+  require(fits(array.shape, shape),
+          where(name) + ": shape " + shape_text(array.shape) + ", expected " + expected_text(shape) + ": " + meaning);
   return all_doubles(name);
 }
 
@@ -98,8 +97,8 @@ std::vector<int> FieldReader::integers(const std::string& name, const std::vecto
   const NpzArray& array = archive_.at(name);
   require(!array.is_text() && (!array.is_float() || array.size() == 0),
           where(name) + ": " + (array.is_text() ? "text" : "floating-point numbers") + ", expected integers");
-  require(fits(array.shape, shape), where(name) + ": shape " + shape_text(array.shape) + ", expected " +
-                                        expected_text(shape) + ": " + meaning);
+  require(fits(array.shape, shape),
+          where(name) + ": shape " + shape_text(array.shape) + ", expected " + expected_text(shape) + ": " + meaning);
   std::vector<int> values;
   values.reserve(static_cast<std::size_t>(array.size()));
   const auto append = [&](std::int64_t value) {
@@ -130,8 +129,8 @@ Csr FieldReader::matrix(const std::string& name, std::int64_t rows, std::int64_t
 Csr FieldReader::csr(const std::string& name, std::int64_t rows, std::int64_t cols, const std::string& meaning) const {
   const std::vector<int> shape = integers(name + "_shape", {2}, 0, kMaxInt, "rows and columns");
   require((rows < 0 || shape[0] == rows) && (cols < 0 || shape[1] == cols),
-          where(name + "_shape") + ": " + shape_text({shape[0], shape[1]}) + ", expected " + expected_text({rows, cols}) +
-              ": " + meaning);
+          where(name + "_shape") + ": " + shape_text({shape[0], shape[1]}) + ", expected " +
+              expected_text({rows, cols}) + ": " + meaning);
   Csr matrix;
   matrix.rows = shape[0];
   matrix.cols = shape[1];
@@ -139,7 +138,8 @@ Csr FieldReader::csr(const std::string& name, std::int64_t rows, std::int64_t co
   const auto entries = static_cast<std::int64_t>(matrix.value.size());
   require(entries <= kMaxInt, where(name + "_data") + ": " + std::to_string(entries) + " values are too many");
   matrix.column = integers(name + "_indices", {entries}, 0, matrix.cols - 1, "one column per value");
-  matrix.start = integers(name + "_indptr", {std::int64_t{matrix.rows} + 1}, 0, entries, "start of each row, and the end");
+  matrix.start =
+      integers(name + "_indptr", {std::int64_t{matrix.rows} + 1}, 0, entries, "start of each row, and the end");
   const std::vector<int>& start = matrix.start;
   require(start.front() == 0 && start.back() == entries,
           where(name + "_indptr") + ": runs from " + std::to_string(start.front()) + " to " +

@@ -100,7 +100,8 @@ std::vector<Value> Hdf5File::read(const std::string& name) const {
     const std::size_t slash = name.rfind('/');
     const std::string group = slash == std::string::npos ? "/" : name.substr(0, slash);
     const std::string nearest = nearest_name(name.substr(slash + 1), members(group));
-    throw Error(where(name) + " is missing" + (nearest.empty() ? "" : " (the nearest there is " + quote(nearest) + ")"));
+    throw Error(where(name) + " is missing" +
+                (nearest.empty() ? "" : " (the nearest there is " + quote(nearest) + ")"));
   }
   const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
   require(dataset.ok(), where(name) + ": cannot be opened; damaged, or not a dataset");
@@ -115,8 +116,8 @@ std::vector<Value> Hdf5File::read(const std::string& name) const {
           where(name) + ": claims " + std::to_string(count) + " values, more than the file can hold");
   std::vector<Value> values(static_cast<std::size_t>(count));
   if (values.empty()) return values;
-  const herr_t status = H5Dread(dataset.get(), kFloat ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT, H5S_ALL, H5S_ALL,
-                                H5P_DEFAULT, values.data());
+  const herr_t status =
+      H5Dread(dataset.get(), kFloat ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
   require(status >= 0, where(name) + ": cannot be read; the file is damaged or truncated");
   return values;
 }
@@ -165,8 +166,8 @@ void Hdf5File::write(const std::string& name, const std::string& text) {
   const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type.get(), text.size() + 1);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Handle dataset(
-      H5Dcreate2(file_, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+  const Handle dataset(H5Dcreate2(file_, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                       H5Dclose);
   require(dataset.ok() && H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.c_str()) >= 0,
           where(name) + ": cannot be written");
 }

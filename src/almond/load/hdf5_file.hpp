@@ -40,8 +40,8 @@ class Hdf5File {
   void write_raw(const std::string& name, long long type, std::size_t count, const void* values);
 
   std::string label_;
-  long long file_ = -1;           // hid_t
-  unsigned long long size_ = 0;   // of the file [bytes]
+  long long file_ = -1;          // hid_t
+  unsigned long long size_ = 0;  // of the file [bytes]
 };
 
 }  // namespace almond

@@ -1,4 +1,5 @@
-// NpzArchive as a JSON object: numbers as nested rectangular lists, written with enough digits to come back bit for bit.
+// NpzArchive as a JSON object: numbers as nested rectangular lists, written with enough digits to come back bit for
+// bit.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -57,7 +58,8 @@ class ListReader {
 };
 
 template <typename Value>
-json nest(const std::vector<Value>& values, const std::vector<std::int64_t>& shape, std::size_t depth, std::size_t& at) {
+json nest(const std::vector<Value>& values, const std::vector<std::int64_t>& shape, std::size_t depth,
+          std::size_t& at) {
   if (depth == shape.size()) return values[at++];
   json list = json::array();
   for (std::int64_t i = 0; i < shape[depth]; ++i) list.push_back(nest(values, shape, depth + 1, at));
@@ -68,7 +70,8 @@ json to_value(const NpzArray& array, const std::string& where) {
   if (array.is_text()) return std::get<std::string>(array.data);
   if (const auto* doubles = std::get_if<std::vector<double>>(&array.data)) {
     for (const double value : *doubles) {
-      require(std::isfinite(value), where + ": " + to_text(value) + " cannot be written as JSON, expected finite numbers");
+      require(std::isfinite(value),
+              where + ": " + to_text(value) + " cannot be written as JSON, expected finite numbers");
     }
   }
   std::size_t at = 0;

@@ -128,7 +128,8 @@ std::vector<Value> copy_values(const char* bytes, const NpyHeader& header) {
   // Walk the C order with an odometer; the strides of Fortran order say where each value lies.
   std::vector<std::int64_t> index(header.shape.size(), 0);
   std::vector<std::size_t> stride(header.shape.size(), 1);
-  for (std::size_t d = 1; d < stride.size(); ++d) stride[d] = stride[d - 1] * static_cast<std::size_t>(header.shape[d - 1]);
+  for (std::size_t d = 1; d < stride.size(); ++d)
+    stride[d] = stride[d - 1] * static_cast<std::size_t>(header.shape[d - 1]);
   std::size_t source = 0;
   for (std::size_t i = 0; i < header.count; ++i) {
     values[i] = load(source);
@@ -177,19 +178,30 @@ NpzArray parse_npy(const std::string& bytes, const std::string& where) {
   const NpyHeader header = parse_header(bytes, start, where);
   const char* data = bytes.data() + start;
   const auto floats = [&](auto raw) { return NpzArray::Data(copy_values<decltype(raw), double>(data, header)); };
-  const auto integers = [&](auto raw) { return NpzArray::Data(copy_values<decltype(raw), std::int64_t>(data, header)); };
+  const auto integers = [&](auto raw) {
+    return NpzArray::Data(copy_values<decltype(raw), std::int64_t>(data, header));
+  };
   NpzArray array;
   array.shape = header.shape;
   const std::string type = header.kind + std::to_string(header.item_size);
-  if (type == "f8") array.data = floats(double{});
-  else if (type == "f4") array.data = floats(float{});
-  else if (type == "i4") array.data = NpzArray::Data(copy_values<std::int32_t, std::int32_t>(data, header));
-  else if (type == "i8") array.data = integers(std::int64_t{});
-  else if (type == "i2") array.data = integers(std::int16_t{});
-  else if (type == "i1") array.data = integers(std::int8_t{});
-  else if (type == "u1" || type == "b1") array.data = integers(std::uint8_t{});
-  else if (type == "u2") array.data = integers(std::uint16_t{});
-  else if (type == "u4") array.data = integers(std::uint32_t{});
+  if (type == "f8")
+    array.data = floats(double{});
+  else if (type == "f4")
+    array.data = floats(float{});
+  else if (type == "i4")
+    array.data = NpzArray::Data(copy_values<std::int32_t, std::int32_t>(data, header));
+  else if (type == "i8")
+    array.data = integers(std::int64_t{});
+  else if (type == "i2")
+    array.data = integers(std::int16_t{});
+  else if (type == "i1")
+    array.data = integers(std::int8_t{});
+  else if (type == "u1" || type == "b1")
+    array.data = integers(std::uint8_t{});
+  else if (type == "u2")
+    array.data = integers(std::uint16_t{});
+  else if (type == "u4")
+    array.data = integers(std::uint32_t{});
   else if ((header.kind == 'S' || header.kind == 'U') && header.count == 1) {
     array.data = copy_text(data, header);
     array.shape.clear();
@@ -239,7 +251,8 @@ NpzArray::NpzArray(const VecX& vector)
 
 std::int64_t NpzArray::size() const {
   if (const auto* doubles = std::get_if<std::vector<double>>(&data)) return static_cast<std::int64_t>(doubles->size());
-  if (const auto* longs = std::get_if<std::vector<std::int64_t>>(&data)) return static_cast<std::int64_t>(longs->size());
+  if (const auto* longs = std::get_if<std::vector<std::int64_t>>(&data))
+    return static_cast<std::int64_t>(longs->size());
   if (const auto* ints = std::get_if<std::vector<std::int32_t>>(&data)) return static_cast<std::int64_t>(ints->size());
   return 1;
 }

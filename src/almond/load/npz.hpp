@@ -1,8 +1,8 @@
 #pragma once
 // Named NumPy arrays in a .npz file (or, with the same content, a JSON object): what problem files are made of.
 //
-// Read: stored or deflated members; little-endian float64/32, signed and unsigned integers up to 64 bits, bool, byte and
-// Unicode text; C and Fortran order. Written: C order, float64, int64, int32, byte text.
+// Read: stored or deflated members; little-endian float64/32, signed and unsigned integers up to 64 bits, bool, byte
+// and Unicode text; C and Fortran order. Written: C order, float64, int64, int32, byte text.
 
 #include <cstdint>
 #include <map>
@@ -21,7 +21,8 @@ struct NpzArray {
   Data data;
 
   NpzArray() = default;
-  NpzArray(std::vector<std::int64_t> array_shape, Data values) : shape(std::move(array_shape)), data(std::move(values)) {}
+  NpzArray(std::vector<std::int64_t> array_shape, Data values)
+      : shape(std::move(array_shape)), data(std::move(values)) {}
   explicit NpzArray(const VecX& vector);
   explicit NpzArray(std::string text) : data(std::move(text)) {}
 

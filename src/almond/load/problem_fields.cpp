@@ -28,15 +28,16 @@ std::vector<int> read_offsets(const FieldReader& fields, int n) {
   if (!fields.has("subsystem_offsets")) return {};
   const std::string name = "subsystem_offsets";
   std::vector<int> offsets = fields.integers(name, {-1}, 0, n, "starts of the subsystems in v, and the end");
-  require(!offsets.empty() && offsets.front() == 0 && offsets.back() == n,
-          fields.where(name) + ": " +
-              (offsets.empty() ? "is empty"
-                               : "runs from " + std::to_string(offsets.front()) + " to " + std::to_string(offsets.back())) +
-              ", expected 0 to " + std::to_string(n) + ", the length of b");
+  require(
+      !offsets.empty() && offsets.front() == 0 && offsets.back() == n,
+      fields.where(name) + ": " +
+          (offsets.empty() ? "is empty"
+                           : "runs from " + std::to_string(offsets.front()) + " to " + std::to_string(offsets.back())) +
+          ", expected 0 to " + std::to_string(n) + ", the length of b");
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
-    require(offsets[s] < offsets[s + 1], fields.where(name) + "[" + std::to_string(s + 1) + "] = " +
-                                             std::to_string(offsets[s + 1]) + ", expected more than the value before, " +
-                                             std::to_string(offsets[s]));
+    require(offsets[s] < offsets[s + 1], fields.where(name) + "[" + std::to_string(s + 1) +
+                                             "] = " + std::to_string(offsets[s + 1]) +
+                                             ", expected more than the value before, " + std::to_string(offsets[s]));
   }
   return offsets;
 }
@@ -48,9 +49,11 @@ void read_trees(const FieldReader& fields, ProblemParts& parts) {
   const std::vector<int> bodies = fields.integers("tree_bodies", {-1}, 0, kMaxDofs, "number of bodies of each tree");
   std::int64_t total = 0;
   for (const int count : bodies) total += count;
-  parts.tree_of_subsystem = fields.integers("subsystem_tree", {subsystems}, -1,
-                                            static_cast<std::int64_t>(bodies.size()) - 1, "a tree of each subsystem, or -1");
-  const std::vector<int> parent = fields.integers("tree_parent", {total}, -1, kMaxDofs, "the parent body in its tree, or -1");
+  parts.tree_of_subsystem =
+      fields.integers("subsystem_tree", {subsystems}, -1, static_cast<std::int64_t>(bodies.size()) - 1,
+                      "a tree of each subsystem, or -1");
+  const std::vector<int> parent =
+      fields.integers("tree_parent", {total}, -1, kMaxDofs, "the parent body in its tree, or -1");
   const std::vector<int> dofs = fields.integers("tree_dofs", {total}, 0, kMaxDofs, "number of joint dofs of each body");
   std::int64_t total_dofs = 0;
   for (const int count : dofs) total_dofs += count;
@@ -62,9 +65,9 @@ void read_trees(const FieldReader& fields, ProblemParts& parts) {
     Tree tree;
     tree.dof_offset.push_back(0);
     for (int b = 0; b < count; ++b, ++body) {
-      require(parent[body] < b, fields.where("tree_parent") + "[" + std::to_string(body) + "] = " +
-                                    std::to_string(parent[body]) + ", expected -1 to " + std::to_string(b - 1) +
-                                    ": parents come before their children");
+      require(parent[body] < b, fields.where("tree_parent") + "[" + std::to_string(body) +
+                                    "] = " + std::to_string(parent[body]) + ", expected -1 to " +
+                                    std::to_string(b - 1) + ": parents come before their children");
       tree.parent.push_back(parent[body]);
       tree.dof_offset.push_back(tree.dof_offset.back() + dofs[body]);
       tree.M.push_back(Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(M.data() + 36 * body));
@@ -98,7 +101,8 @@ void read_sides(const FieldReader& fields, const ProblemParts& parts, PartRows& 
     rows.sides.push_back({sides[2 * i], sides[2 * i + 1]});
   }
   if (!fields.has(bodies_name)) return;
-  const std::vector<int> bodies = fields.integers(bodies_name, {count, 2}, -1, kMaxDofs, "the body of either side, or -1");
+  const std::vector<int> bodies =
+      fields.integers(bodies_name, {count, 2}, -1, kMaxDofs, "the body of either side, or -1");
   rows.J_body = fields.doubles(rows.name + "_body_blocks", {count, 2, rows.rows_each, 6}, "a body Jacobian per side");
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     for (std::size_t s = 0; s < 2; ++s) {
@@ -114,12 +118,14 @@ void read_sides(const FieldReader& fields, const ProblemParts& parts, PartRows& 
 }
 
 /// Rows of one scalar kind: its length is that of `e_name`.
-std::vector<double> read_rows(const FieldReader& fields, const std::string& e_name, ProblemParts& parts, PartRows& rows) {
+std::vector<double> read_rows(const FieldReader& fields, const std::string& e_name, ProblemParts& parts,
+                              PartRows& rows) {
   const auto n = static_cast<std::int64_t>(parts.b.size());
   std::vector<double> e;
   if (fields.has_matrix(rows.name) || fields.has(e_name)) {
     e = fields.doubles(e_name);
-    rows.J = fields.matrix(rows.name, static_cast<std::int64_t>(e.size()), n, "a row per value of " + e_name + ", a column per value of b");
+    rows.J = fields.matrix(rows.name, static_cast<std::int64_t>(e.size()), n,
+                           "a row per value of " + e_name + ", a column per value of b");
   } else {
     rows.J = Csr::empty(0, static_cast<int>(n));
   }
@@ -128,7 +134,8 @@ std::vector<double> read_rows(const FieldReader& fields, const std::string& e_na
 }
 
 /// Start values; absent: none.
-std::vector<double> read_start(const FieldReader& fields, const std::string& name, int size, const std::string& meaning) {
+std::vector<double> read_start(const FieldReader& fields, const std::string& name, int size,
+                               const std::string& meaning) {
   return fields.has(name) ? fields.doubles(name, {size}, meaning) : std::vector<double>{};
 }
 
@@ -136,9 +143,11 @@ std::vector<double> read_start(const FieldReader& fields, const std::string& nam
 
 const std::vector<std::string>& known_fields() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> list = {"name", "b",  "e",  "mu", "subsystem_offsets", "eh",     "es",            "ks",
-                                     "bs",   "eq", "eb", "limit", "v0", "lambda0",  "subsystem_tree", "tree_bodies",
-                                     "tree_parent", "tree_dofs", "tree_S", "tree_M", "tree_diagonal"};
+    std::vector<std::string> list = {"name",         "b",           "e",         "mu",      "subsystem_offsets",
+                                     "eh",           "es",          "ks",        "bs",      "eq",
+                                     "eb",           "limit",       "v0",        "lambda0", "subsystem_tree",
+                                     "tree_bodies",  "tree_parent", "tree_dofs", "tree_S",  "tree_M",
+                                     "tree_diagonal"};
     for (const std::string matrix : {"A", "J", "Jh", "Js", "Jq", "Jb"}) {
       for (const std::string suffix : {"", "_data", "_indices", "_indptr", "_shape"}) list.push_back(matrix + suffix);
       if (matrix == "A") continue;
@@ -190,7 +199,8 @@ ContactProblem problem_from_fields(const NpzArchive& archive, LoadReport& report
     }
   }
   if (!eb.empty()) {
-    const std::vector<double> limit = fields.doubles_from("limit", per_row(eb), 0.0, false, "one limit per bounded row");
+    const std::vector<double> limit =
+        fields.doubles_from("limit", per_row(eb), 0.0, false, "one limit per bounded row");
     for (std::size_t i = 0; i < eb.size(); ++i) {
       problem.bounded[i].e = eb[i];
       problem.bounded[i].limit = limit[i];

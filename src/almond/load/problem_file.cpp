@@ -46,10 +46,17 @@ ContactProblem load_problem(const std::string& path, LoadReport* report) {
   if (format == Format::kUnknown) format = format_of_name(path);
   ContactProblem problem;
   switch (format) {
-    case Format::kNpz: problem = problem_from_fields(NpzArchive::from_bytes(bytes, path), notes); break;
-    case Format::kJson: problem = problem_from_fields(NpzArchive::from_json(bytes, path), notes); break;
-    case Format::kHdf5: problem = read_fclib(path, notes); break;
-    case Format::kUnknown: throw Error(path + ": unknown kind of file, expected FCLIB HDF5, .npz or JSON");
+    case Format::kNpz:
+      problem = problem_from_fields(NpzArchive::from_bytes(bytes, path), notes);
+      break;
+    case Format::kJson:
+      problem = problem_from_fields(NpzArchive::from_json(bytes, path), notes);
+      break;
+    case Format::kHdf5:
+      problem = read_fclib(path, notes);
+      break;
+    case Format::kUnknown:
+      throw Error(path + ": unknown kind of file, expected FCLIB HDF5, .npz or JSON");
   }
   if (problem.name.empty()) problem.name = std::filesystem::path(path).stem().string();
   try {
@@ -62,10 +69,17 @@ ContactProblem load_problem(const std::string& path, LoadReport* report) {
 
 void save_problem(const ContactProblem& problem, const std::string& path, FclibForm form) {
   switch (format_of_name(path)) {
-    case Format::kNpz: write_file(path, fields_from_problem(problem).to_bytes(path)); return;
-    case Format::kJson: write_file(path, fields_from_problem(problem).to_json(path)); return;
-    case Format::kHdf5: write_fclib(problem, path, form); return;
-    case Format::kUnknown: break;
+    case Format::kNpz:
+      write_file(path, fields_from_problem(problem).to_bytes(path));
+      return;
+    case Format::kJson:
+      write_file(path, fields_from_problem(problem).to_json(path));
+      return;
+    case Format::kHdf5:
+      write_fclib(problem, path, form);
+      return;
+    case Format::kUnknown:
+      break;
   }
   throw Error(path + ": unknown extension " + quote(std::filesystem::path(path).extension().string()) +
               ", expected .npz, .json, .hdf5 or .h5");

@@ -1,8 +1,8 @@
 #pragma once
 // Contact problems in files: FCLIB HDF5, .npz and JSON (docs/formats.md).
 //
-// The reader goes by content, then by extension. A problem that comes back has been validated. What had to be changed on
-// the way (symmetrised, projected, merged, ignored) is in the report, one sentence each.
+// The reader goes by content, then by extension. A problem that comes back has been validated. What had to be changed
+// on the way (symmetrised, projected, merged, ignored) is in the report, one sentence each.
 
 #include <string>
 #include <vector>

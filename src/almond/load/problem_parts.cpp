@@ -141,7 +141,8 @@ std::vector<int> merge_blocks(const ProblemParts& parts, const std::vector<int>&
       while (touched.size() > 2) {
         std::size_t best = 0;
         for (std::size_t t = 1; t + 1 < touched.size(); ++t) {
-          if (join.dofs_between(touched[t], touched[t + 1]) < join.dofs_between(touched[best], touched[best + 1])) best = t;
+          if (join.dofs_between(touched[t], touched[t + 1]) < join.dofs_between(touched[best], touched[best + 1]))
+            best = t;
         }
         join.join_range(touched[best], touched[best + 1]);
         touched.erase(touched.begin() + static_cast<std::ptrdiff_t>(best) + 1);
@@ -205,7 +206,8 @@ void symmetrise_A(const ProblemParts& parts, ContactProblem& problem, LoadReport
     A = (0.5 * (A + A.transpose())).eval();
   }
   if (worst > 0.0) {
-    report.notes.push_back("A symmetrised: its transpose differed by up to " + to_text(worst) + " of the largest entry");
+    report.notes.push_back("A symmetrised: its transpose differed by up to " + to_text(worst) +
+                           " of the largest entry");
   }
 }
 
@@ -325,7 +327,8 @@ class SideWriter {
       if (rows.bodies[i][s] < 0 || problem_.subsystems[side.subsystem].tree < 0) continue;
       side.body = rows.bodies[i][s];
       side.J_body_start = static_cast<int>(problem_.J_pool.size());
-      const double* source = rows.J_body.data() + (2 * static_cast<std::size_t>(i) + static_cast<std::size_t>(s)) * block;
+      const double* source =
+          rows.J_body.data() + (2 * static_cast<std::size_t>(i) + static_cast<std::size_t>(s)) * block;
       problem_.J_pool.insert(problem_.J_pool.end(), source, source + block);
     }
   }

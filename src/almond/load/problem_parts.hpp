@@ -2,9 +2,9 @@
 // From whole sparse matrices to a ContactProblem: which dofs form a subsystem, which sides a row has.
 //
 // Without given offsets the subsystems are the finest partition into consecutive blocks that A's sparsity allows. A
-// diagonal mass matrix would fall apart into single dofs, so where rows touch three or more such blocks, bodies of 6 dofs
-// and points of 3 are tried first. Rows that still touch more than two subsystems merge the nearest of them. The order of
-// the velocities is kept.
+// diagonal mass matrix would fall apart into single dofs, so where rows touch three or more such blocks, bodies of 6
+// dofs and points of 3 are tried first. Rows that still touch more than two subsystems merge the nearest of them. The
+// order of the velocities is kept.
 
 #include <array>
 #include <string>
@@ -20,7 +20,8 @@ struct PartRows {
   std::string name;   // field name of J, for messages
   int rows_each = 1;  // 3 for contacts
   Csr J;
-  // Optional, per constraint: subsystem and body of either side (-1: none), and J_body, row-major rows_each x 6 per side.
+  // Optional, per constraint: subsystem and body of either side (-1: none), and J_body, row-major rows_each x 6 per
+  // side.
   std::vector<std::array<int, 2>> sides, bodies;
   std::vector<double> J_body;
   [[nodiscard]] int count() const { return J.rows / rows_each; }

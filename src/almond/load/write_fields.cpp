@@ -1,4 +1,5 @@
-// ContactProblem -> named arrays. Every entry of every block is written, zeros too, so that a problem comes back bit for bit.
+// ContactProblem -> named arrays. Every entry of every block is written, zeros too, so that a problem comes back bit
+// for bit.
 
 #include <functional>
 

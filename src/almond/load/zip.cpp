@@ -26,8 +26,8 @@ std::uint32_t read_u32(const std::string& bytes, std::size_t at) {
 }
 
 std::uint16_t read_u16(const std::string& bytes, std::size_t at) {
-  return static_cast<std::uint16_t>(static_cast<unsigned char>(bytes[at]) |
-                                    static_cast<unsigned char>(bytes[at + 1]) << 8);
+  return static_cast<std::uint16_t>(static_cast<unsigned char>(bytes[at]) | static_cast<unsigned char>(bytes[at + 1])
+                                                                                << 8);
 }
 
 void append_u32(std::string& bytes, std::uint32_t value) {
@@ -43,7 +43,8 @@ std::uint32_t crc_of(const std::string& bytes) {
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<z_size_t>(bytes.size())));
 }
 
-std::string inflate_member(const char* packed, std::uint32_t packed_size, std::uint32_t size, const std::string& where) {
+std::string inflate_member(const char* packed, std::uint32_t packed_size, std::uint32_t size,
+                           const std::string& where) {
   require(size <= kMaxExpansion * packed_size + 64,
           where + ": claims " + std::to_string(size) + " bytes from " + std::to_string(packed_size) + " packed ones");
   std::string out(size, '\0');
@@ -63,8 +64,8 @@ std::string inflate_member(const char* packed, std::uint32_t packed_size, std::u
 
 /// Position of the end-of-central-directory record, searched from the end (a comment of up to 64 KiB may follow it).
 std::size_t find_end_record(const std::string& bytes, const std::string& label) {
-  require(bytes.size() >= kEndSize, label + ": has " + std::to_string(bytes.size()) +
-                                        " bytes, too short for a .npz (zip) file");
+  require(bytes.size() >= kEndSize,
+          label + ": has " + std::to_string(bytes.size()) + " bytes, too short for a .npz (zip) file");
   const std::size_t last = bytes.size() - kEndSize;
   const std::size_t first = last > 0xffff ? last - 0xffff : 0;
   for (std::size_t at = last + 1; at-- > first;) {
@@ -92,8 +93,8 @@ ZipMember read_member(const std::string& bytes, std::size_t central, std::size_t
   require(start <= bytes.size() && bytes.size() - start >= packed_size,
           where + ": " + std::to_string(packed_size) + " bytes are announced, the file ends before");
   if (method == kStored) {
-    require(size == packed_size, where + ": stored size " + std::to_string(packed_size) + " differs from " +
-                                     std::to_string(size));
+    require(size == packed_size,
+            where + ": stored size " + std::to_string(packed_size) + " differs from " + std::to_string(size));
     member.bytes = bytes.substr(start, size);
   } else {
     member.bytes = inflate_member(bytes.data() + start, packed_size, size, where);
