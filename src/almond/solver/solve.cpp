@@ -5,6 +5,7 @@
 
 #include "almond/base/parallel.hpp"
 #include "almond/solver/auto.hpp"
+#include "almond/solver/baselines/strict_al.hpp"
 #include "almond/solver/canal.hpp"
 #include "almond/solver/cone.hpp"
 
@@ -15,6 +16,7 @@ struct IslandScratch {
   Monitor monitor;
   AutoWorkspace work;
   CanalWorkspace canal;
+  StrictAlWorkspace strict_al;
   MeasureWorkspace final;
   std::vector<double> lambda;
   Status status = Status::kSolved;
@@ -73,9 +75,18 @@ Status solve_island(const Island& island, const Settings& settings, WorkerPool* 
       o.inner = settings.canal_inner;
       return solve_canal(island, o, s.monitor, s.canal, lambda);
     }
-    case SolverKind::kSpn:
     case SolverKind::kDogleg:
-    case SolverKind::kDampedSn:
+    case SolverKind::kDampedSn: {
+      StrictAlOptions o;
+      o.c0 = settings.canal_c0;
+      o.kappa = settings.canal_kappa;
+      o.zeta = settings.canal_zeta;
+      o.c_max = settings.canal_c_max;
+      o.fixed = settings.fixed_iterations;
+      return settings.solver == SolverKind::kDogleg ? solve_dogleg(island, o, s.monitor, s.strict_al, lambda)
+                                                    : solve_damped_sn(island, o, s.monitor, s.strict_al, lambda);
+    }
+    case SolverKind::kSpn:
       return solve_spn(island, SpnOptions{}, s.monitor, s.work.spn, lambda);
     case SolverKind::kAuto: {
       AutoOptions o;
