@@ -23,7 +23,7 @@ int complain(const std::string& message) {
 
 std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
   const std::string near = nearest_name(word, known);
-  return near.empty() ? "" : "; did you mean " + near + "?";
+  return near.empty() ? "" : " (did you mean " + near + "?)";
 }
 
 std::vector<std::string> option_names(const CLI::App& command) {

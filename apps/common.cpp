@@ -75,6 +75,13 @@ InnerSolver parse_inner(const std::string& key, const std::string& text) {
   refuse(key, text, "newton, cg or apg");
 }
 
+/// A pipe, a terminal, /dev/null: written in place, since a rename would put a file where it is.
+bool is_device(const std::string& path) { return fs::exists(path) && !fs::is_regular_file(path) && !fs::is_directory(path); }
+
+bool write_all(const std::string& bytes, std::FILE* out) {
+  return std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size() && std::fflush(out) == 0;
+}
+
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
   std::size_t start = 0;
@@ -89,7 +96,7 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 }  // namespace
 
 void check_output(const std::string& option, const std::string& path) {
-  if (path.empty() || path == "-") return;
+  if (path.empty() || path == "-" || is_device(path)) return;
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
   require(fs::is_directory(folder), option + " " + path + ": the folder " + quote(folder.string()) + " does not exist");
   require(!fs::is_directory(path), option + " " + path + ": is a folder, expected a file");
@@ -98,12 +105,16 @@ void check_output(const std::string& option, const std::string& path) {
 
 void write_output(const std::string& path, const std::string& bytes) {
   if (path.empty()) return;
-  if (path != "-") {
+  if (path == "-") {
+    require(write_all(bytes, stdout), "standard output: cannot write");
+  } else if (is_device(path)) {
+    std::FILE* device = std::fopen(path.c_str(), "wb");
+    const bool complete = device != nullptr && write_all(bytes, device);
+    if (device != nullptr) std::fclose(device);
+    require(complete, path + ": cannot write");
+  } else {
     write_file(path, bytes);
-    return;
   }
-  const bool complete = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0;
-  require(complete, "standard output: cannot write");
 }
 
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}

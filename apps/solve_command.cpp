@@ -136,6 +136,13 @@ Json certificate_json(const Certificate& c) {
           {"finite", c.finite}};
 }
 
+/// A list with one object per line: readable, and short where an object holds a long array.
+std::string one_per_line(const Json& list) {
+  std::string out = "[";
+  for (const Json& object : list) out += (out.size() > 1 ? ",\n " : "\n ") + object.dump();
+  return out + "\n]\n";
+}
+
 std::string outcomes_json(const std::vector<Outcome>& outcomes, const Settings& settings) {
   Json list = Json::array();
   for (const Outcome& o : outcomes) {
@@ -163,7 +170,7 @@ std::string outcomes_json(const std::vector<Outcome>& outcomes, const Settings& 
                     {"warm", o.warm},
                     {"notes", o.job->notes}});
   }
-  return list.dump(1) + "\n";
+  return one_per_line(list);
 }
 
 /// Best-so-far curves: CSV, or JSON where the name says so.
@@ -178,7 +185,7 @@ std::string traces_text(const std::vector<Outcome>& outcomes, const std::string&
       }
       list.push_back({{"file", o.job->file}, {"solver", to_string(o.solver)}, {"points", std::move(points)}});
     }
-    return list.dump(1) + "\n";
+    return one_per_line(list);
   }
   std::string out = "file,solver,time_ms,iteration,residual,natural_map\n";
   for (const Outcome& o : outcomes) {

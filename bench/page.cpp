@@ -24,8 +24,8 @@ p.caption{color:var(--soft);max-width:100ch;margin:0 0 12px}
 .claim span{display:block;font-size:13px;color:var(--soft)}
 .claim em{font-style:normal;font-weight:700;color:var(--bad);font-size:12px;letter-spacing:.05em;text-transform:uppercase}
 .claim.holds em{color:var(--good)}
-.scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px}
-table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:tabular-nums}
+.scroll{display:inline-block;max-width:100%;overflow-x:auto;border:1px solid var(--line);border-radius:8px}
+table{border-collapse:collapse;width:auto;min-width:420px;font-size:13px;font-variant-numeric:tabular-nums}
 th{position:sticky;top:0;background:var(--tint);text-align:left;font-weight:600;padding:7px 10px;border-bottom:1px solid var(--line);cursor:pointer;white-space:nowrap;user-select:none}
 th:hover{background:#eef0f4} th.up::after{content:" ▲";font-size:9px} th.down::after{content:" ▼";font-size:9px}
 td{padding:4px 10px;border-bottom:1px solid #f1f2f5;white-space:nowrap}

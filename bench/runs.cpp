@@ -14,6 +14,15 @@ namespace {
 constexpr double kRepeatAllowanceMs = 500.0;  // untraced repeats stop when they have taken this long
 constexpr double kLeastTimeMs = 1e-4;         // for logarithmic axes
 
+/// Whether a point says more than the one kept before it: a visible gain, a visible time later, or a target crossed
+/// (`before`: the best natural map until then). A trace of every sweep would fill megabytes.
+bool is_news(const TracePoint& point, const TracePoint& kept, double before) {
+  const bool crossed = std::any_of(kNaturalTargets.begin(), kNaturalTargets.end(),
+                                   [&](double target) { return point.natural_map <= target && before > target; });
+  return crossed || point.natural_map < 0.98 * kept.natural_map || point.residual < 0.98 * kept.residual ||
+         point.time_ms > 1.1 * kept.time_ms;
+}
+
 }  // namespace
 
 bool Run::solved_within(double ms) const {
@@ -70,15 +79,21 @@ void finish_curve(std::vector<TracePoint> points, Run& run) {
                    [](const TracePoint& a, const TracePoint& b) { return a.time_ms < b.time_ms; });
   run.curve.clear();
   double best_natural = kInfinity, best_residual = kInfinity;
+  TracePoint latest{};
+  bool pending = false;
   for (TracePoint point : points) {
     if (!std::isfinite(point.natural_map) || !std::isfinite(point.residual)) continue;
+    const double before = best_natural;
     best_natural = std::min(best_natural, point.natural_map);
     best_residual = std::min(best_residual, point.residual);
     point.natural_map = best_natural;
     point.residual = best_residual;
-    run.curve.push_back(point);
     if (run.to_residual == kNever && best_residual <= kResidualTarget) run.to_residual = point.time_ms;
+    latest = point;
+    pending = !run.curve.empty() && !is_news(point, run.curve.back(), before);
+    if (!pending) run.curve.push_back(point);
   }
+  if (pending) run.curve.push_back(latest);
   for (std::size_t k = 0; k < kNaturalTargets.size(); ++k) {
     run.to_natural[k] = time_to_natural(run.curve, kNaturalTargets[k]);
   }
@@ -95,15 +110,8 @@ Series natural_series(const Run& run) {
   Series series;
   series.name = run.solver;
   series.dashed = run.peer;
-  double last_time = 0.0, last_value = kInfinity;
-  for (std::size_t k = 0; k < run.curve.size(); ++k) {
-    const TracePoint& point = run.curve[k];
-    const double time = std::max(point.time_ms, kLeastTimeMs), value = std::max(point.natural_map, 1e-17);
-    const bool moved = time > 1.02 * last_time && (value < 0.97 * last_value || time > 1.3 * last_time);
-    if (k > 0 && k + 1 < run.curve.size() && !moved) continue;
-    series.points.push_back({time, value});
-    last_time = time;
-    last_value = value;
+  for (const TracePoint& point : run.curve) {
+    series.points.push_back({std::max(point.time_ms, kLeastTimeMs), std::max(point.natural_map, 1e-17)});
   }
   return series;
 }

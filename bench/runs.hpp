@@ -44,13 +44,13 @@ struct Run {
 /// median is time_ms. Everything from the problem to v and λ is counted, the certificate is not. The clock of the curve is scaled to the untraced solve when both made the same iterations.
 [[nodiscard]] Run run_solver(const BenchProblem& problem, const Settings& settings, int repeats);
 
-/// Turns raw trace points into a best-so-far curve and fills the times to the targets.
+/// Turns raw trace points into a best-so-far curve, thinned to what can be seen, and fills the times to the targets.
 void finish_curve(std::vector<TracePoint> points, Run& run);
 
 /// First time at which the curve's natural map is at or below `target`, or kNever.
 [[nodiscard]] double time_to_natural(const std::vector<TracePoint>& curve, double target);
 
-/// Natural map over time, thinned to what a figure can show.
+/// Natural map over time.
 [[nodiscard]] Series natural_series(const Run& run);
 
 [[nodiscard]] double median(std::vector<double> values);

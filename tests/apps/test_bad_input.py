@@ -1,0 +1,88 @@
+"""Bad input gets one line, exit 2, and never destroys an earlier output."""
+
+import numpy as np
+import pytest
+
+from conftest import sliding_point
+
+
+def complaint(result):
+    assert result.code == 2, (result.code, result.out, result.err)
+    lines = [line for line in result.err.splitlines() if line.startswith("almond: ")]
+    assert len(lines) == 1 and result.err.count("\n") == 1, result.err
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["slove"], "did you mean solve?"),
+        (["solve"], "no problem file"),
+        (["solve", "{file}", "--sover", "pgs"], "did you mean --solver?"),
+        (["solve", "{file}", "--solver", "cannal"], "canal"),
+        (["solve", "{file}", "--tol", "small"], "--tol"),
+        (["solve", "{file}", "--tol", "-1"], "tol"),
+        (["solve", "{file}", "--threads", "0"], "threads"),
+        (["solve", "{file}", "--budget-ms", "-5"], "budget"),
+        (["solve", "{file}", "--max-iters", "-1"], "max_iterations"),
+        (["solve", "{file}", "--set", "canal_kapa=2"], "did you mean canal_kappa?"),
+        (["solve", "{file}", "--set", "canal_kappa"], "key=value"),
+        (["solve", "{file}", "--set", "canal_kappa=two"], "a number"),
+        (["solve", "{file}", "--set", "threads=1.5"], "a whole number"),
+        (["solve", "{file}", "--set", "canal_polish=maybe"], "true or false"),
+        (["solve", "{file}", "--set", "canal_inner=lu"], "newton, cg or apg"),
+        (["solve", "{folder}/pont.npz"], "did you mean point.npz?"),
+        (["solve", "{folder}/nowhere/point.npz"], "nowhere"),
+        (["solve", "{folder}/empty"], "no .hdf5"),
+        (["solve", "{file}", "--json", "{folder}/nowhere/out.json"], "nowhere"),
+        (["solve", "{file}", "--json", "{folder}/empty"], "is a folder"),
+        (["solve", "{file}", "--json", "-", "--trace", "-"], "standard output"),
+        (["solve", "{file}", "--save-solution", "{file}"], "cannot make this folder"),
+        (["solve", "{file}", "{file}", "--save-solution", "{folder}/out"], "two problems are named"),
+        (["bench"], "NAME"),
+        (["bench", "fclip"], "did you mean fclib?"),
+        (["bench", "zzzzzzzz"], "known: fclib, nut, towers, subadmm"),
+        (["bench", "fclib", "{folder}/nowhere"], "nowhere"),
+        (["bench", "fclib", "{folder}/empty"], "no .hdf5"),
+        (["bench", "fclib", "{folder}", "--peers", "sicconos"], "did you mean siconos?"),
+        (["demo", "--html", "{folder}/nowhere/page.html"], "nowhere"),
+        (["demo", "--budget-ms", "0"], "--budget-ms"),
+    ],
+)
+def test_one_line_and_exit_2(almond, problem_file, arguments, expected):
+    (problem_file.parent / "empty").mkdir()
+    filled = [a.format(file=problem_file, folder=problem_file.parent) for a in arguments]
+    assert expected in complaint(almond(*filled))
+
+
+def test_no_command_shows_the_help(almond):
+    result = almond()
+    assert result.code == 2 and "Subcommands:" in result.err
+
+
+def test_help_and_version(almond):
+    for arguments in (["--help"], ["solve", "--help"], ["bench", "--help"], ["demo", "--help"]):
+        result = almond(*arguments)
+        assert result.code == 0 and "Usage: almond" in result.out
+    version = almond("--version")
+    assert version.code == 0 and version.out.startswith("almond ") and version.out.count(".") == 2
+
+
+def test_a_failed_run_leaves_earlier_outputs_alone(almond, problem_file, tmp_path):
+    output = tmp_path / "out.json"
+    assert almond("solve", problem_file, "--json", output).code == 0
+    before = output.read_bytes()
+    broken = tmp_path / "broken.npz"
+    broken.write_bytes(problem_file.read_bytes()[:100])
+    assert "broken.npz" in complaint(almond("solve", broken, "--json", output))
+    wrong = sliding_point()
+    wrong["mu"] = np.array([-1.0])
+    np.savez(tmp_path / "wrong.npz", **wrong)
+    assert "wrong.npz" in complaint(almond("solve", tmp_path / "wrong.npz", "--json", output))
+    assert output.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.glob("out*")) == ["out.json"]
+
+
+def test_full_device_is_reported(almond, problem_file):
+    result = almond("solve", problem_file, "--json", "/dev/full")
+    assert result.code == 2 and "/dev/full" in result.err
