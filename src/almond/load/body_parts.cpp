@@ -1,7 +1,7 @@
 #include "almond/load/body_parts.hpp"
 
 #include <Eigen/Eigenvalues>
-#include <Eigen/SVD>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 constexpr int kBodyRank = 6;              // a rigid body has six velocities
 constexpr double kRounding = 1e-15;       // error of an entry of W as stored, relative to the largest
 constexpr double kTolerance = 1e-12;      // of the sum of all parts
-constexpr double kRankTolerance = 1e-11;  // singular values below this fraction of the largest count as zero
+constexpr double kRankTolerance = 1e-11;  // pivots below this fraction of the largest count as zero
 constexpr Eigen::Index kFewRows = 9;      // three contacts fix a body; fewer may show less than its rank
 
 struct Known {
@@ -28,17 +28,17 @@ struct Candidate {
   bool exact = false;
 };
 
-/// Pseudo-inverse from the singular values above kRankTolerance.
+/// Pseudo-inverse by a rank-revealing orthogonal decomposition.
 struct PseudoInverse {
   int rank = 0;
   MatX inverse;
 
   explicit PseudoInverse(const MatX& M) {
-    const Eigen::BDCSVD<MatX> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
-    const VecX& s = svd.singularValues();
-    while (rank < s.size() && s[rank] > kRankTolerance * s[0] && s[rank] > 0.0) ++rank;
-    inverse = svd.matrixV().leftCols(rank) * s.head(rank).cwiseInverse().asDiagonal() *
-              svd.matrixU().leftCols(rank).transpose();
+    Eigen::CompleteOrthogonalDecomposition<MatX> decomposition;
+    decomposition.setThreshold(kRankTolerance);
+    decomposition.compute(M);
+    rank = static_cast<int>(decomposition.rank());
+    inverse = decomposition.pseudoInverse();
   }
 };
 
