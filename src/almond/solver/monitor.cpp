@@ -11,7 +11,8 @@ void Monitor::start(const Island& island, int island_index, double natural_goal,
   natural_goal_ = natural_goal;
   residual_goal_ = residual_goal;
   clock_ = &clock;
-  best_score_ = best_natural_ = last_natural_ = kInfinity;
+  best_score_ = last_score_ = best_natural_ = last_natural_ = kInfinity;
+  deadline_ms = 0.0;
   best_.assign(island.rows, 0.0);
   iterations = newton_steps = pgs_sweeps = admm_iterations = inner_failures = 0;
 }
@@ -19,12 +20,13 @@ void Monitor::start(const Island& island, int island_index, double natural_goal,
 double Monitor::observe(const double* lambda) {
   const Residuals r = measure(*island_, lambda, measure_);
   if (!std::isfinite(r.natural2) || !std::isfinite(r.residual2)) {
-    last_natural_ = kInfinity;
+    last_natural_ = last_score_ = kInfinity;
     return kInfinity;
   }
   const double natural = std::sqrt(r.natural2);
   const double score = std::max(natural / natural_goal_, std::sqrt(r.residual2) / residual_goal_);
   last_natural_ = island_->q_norm > 0.0 ? natural / island_->q_norm : natural;
+  last_score_ = score;
   if (score < best_score_) {
     best_score_ = score;
     best_natural_ = last_natural_;

@@ -35,9 +35,14 @@ class Monitor {
   /// Adds a point to the trace, if there is one; the clock stands still meanwhile.
   void trace(const double* lambda, int iteration);
 
-  [[nodiscard]] bool expired() const { return clock_->expired(); }
+  [[nodiscard]] bool expired() const {
+    return clock_->expired() || (deadline_ms > 0.0 && clock_->watch.elapsed_ms() >= deadline_ms);
+  }
+  /// Whether trace() records anything: λ need not be made up for it otherwise.
+  [[nodiscard]] bool tracing() const { return clock_->tracing; }
   [[nodiscard]] bool solved() const { return best_score_ <= 1.0; }
   [[nodiscard]] double best_score() const { return best_score_; }
+  [[nodiscard]] double last_score() const { return last_score_; }
   /// Natural map of the last / best observed λ relative to ‖q‖ of the island.
   [[nodiscard]] double last_natural() const { return last_natural_; }
   [[nodiscard]] double best_natural() const { return best_natural_; }
@@ -47,7 +52,8 @@ class Monitor {
   void force_best(const double* lambda);
 
   // Limits and counters of the running solve.
-  int max_iterations = 0;  // 0: none
+  int max_iterations = 0;    // 0: none
+  double deadline_ms = 0.0;  // this island's share of the budget; 0: none
   int iterations = 0;      // outer iterations or sweeps so far, all methods together
   int newton_steps = 0, pgs_sweeps = 0, admm_iterations = 0, inner_failures = 0;
   [[nodiscard]] bool out_of_iterations() const { return max_iterations > 0 && iterations >= max_iterations; }
@@ -57,7 +63,7 @@ class Monitor {
   SolveClock* clock_ = nullptr;
   int island_index_ = 0;
   double natural_goal_ = 0.0, residual_goal_ = 0.0;
-  double best_score_ = kInfinity, best_natural_ = kInfinity, last_natural_ = kInfinity;
+  double best_score_ = kInfinity, last_score_ = kInfinity, best_natural_ = kInfinity, last_natural_ = kInfinity;
   std::vector<double> best_;
   MeasureWorkspace measure_, trace_measure_;
 };

@@ -15,11 +15,11 @@ namespace almond {
 struct IslandScratch {
   Monitor monitor;
   AutoWorkspace work;
-  CanalWorkspace canal;
   StrictAlWorkspace strict_al;
   MeasureWorkspace final;
   std::vector<double> lambda;
   Status status = Status::kSolved;
+  bool pending = false;
 };
 
 struct Workspace::Impl {
@@ -27,6 +27,8 @@ struct Workspace::Impl {
   std::vector<std::unique_ptr<IslandScratch>> scratch;  // one per island
   std::unique_ptr<WorkerPool> pool;
   std::vector<double> scratch_v;
+  std::vector<int> order;     // islands, small ones first
+  std::vector<double> cost;
   SolveClock clock;
 };
 
@@ -51,7 +53,8 @@ SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
   return o;
 }
 
-Status solve_island(const Island& island, const Settings& settings, WorkerPool* pool, IslandScratch& s) {
+/// One attempt at an island; `round` counts them.
+Status solve_island(const Island& island, const Settings& settings, int round, WorkerPool* pool, IslandScratch& s) {
   double* lambda = s.lambda.data();
   switch (settings.solver) {
     case SolverKind::kPgs: {
@@ -73,7 +76,7 @@ Status solve_island(const Island& island, const Settings& settings, WorkerPool* 
       o.c_max = settings.canal_c_max;
       o.polish = settings.canal_polish;
       o.inner = settings.canal_inner;
-      return solve_canal(island, o, s.monitor, s.canal, lambda);
+      return solve_canal(island, o, s.monitor, s.work.canal, lambda);
     }
     case SolverKind::kDogleg:
     case SolverKind::kDampedSn: {
@@ -91,10 +94,9 @@ Status solve_island(const Island& island, const Settings& settings, WorkerPool* 
     case SolverKind::kAuto: {
       AutoOptions o;
       o.warm = settings.warm_start;
-      o.relax = settings.admm_relax;
-      o.anderson = settings.admm_anderson;
-      o.pool = pool;
-      return solve_auto(island, o, s.monitor, s.work, lambda);
+      o.admm = make_admm_options(settings, pool);
+      o.pgs_omega = settings.pgs_omega;
+      return run_auto_round(island, o, round, s.monitor, s.work, lambda);
     }
   }
   return Status::kNumericalError;
@@ -252,6 +254,74 @@ void collect(const ContactProblem& problem, Workspace::Impl& w, Solution& soluti
   }
 }
 
+/// Work of one first-order iteration, for shares of the time.
+double cost_of(const Island& island) {
+  double cost = 0.0;
+  for (const Node& node : island.nodes) cost += node.ld * (node.side_rows + node.ld);
+  return cost;
+}
+
+void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Workspace::Impl& w) {
+  const Island& island = w.islands.islands[k];
+  IslandScratch& s = *w.scratch[k];
+  if (island.degenerate) {
+    s.status = Status::kNumericalError;
+    s.pending = false;
+    return;
+  }
+  if (round == 0) {
+    if (!settings.fixed_iterations) s.monitor.observe(s.lambda.data());
+    s.monitor.trace(s.lambda.data(), 0);
+  }
+  s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, round, pool, s);
+  if (s.monitor.solved()) s.status = Status::kSolved;
+  // Another round for what ran out of its own share of the time, or is worth one more approach.
+  const bool own_share = s.status == Status::kTimeBudget && !w.clock.expired();
+  const bool again = s.status == Status::kStalled && settings.solver == SolverKind::kAuto && round + 1 < kAutoRounds;
+  s.pending = own_share || again;
+}
+
+/// Small islands first; each may use a share of the time that is left in proportion to its size, so that a hard one does
+/// not starve the rest. What is unfinished goes round again.
+void run_islands(const Settings& settings, Workspace::Impl& w) {
+  const int count = w.islands.count;
+  w.order.resize(count);
+  w.cost.resize(count);
+  for (int k = 0; k < count; ++k) {
+    w.order[k] = k;
+    w.cost[k] = cost_of(w.islands.islands[k]);
+    w.scratch[k]->pending = true;
+  }
+  std::sort(w.order.begin(), w.order.end(),
+            [&](int a, int b) { return w.cost[a] != w.cost[b] ? w.cost[a] < w.cost[b] : a < b; });
+  const bool spread = w.pool->num_workers() > 1 && count > 1 && !settings.trace;
+  for (int round = 0;; ++round) {
+    double pending_cost = 0.0;
+    for (int k = 0; k < count; ++k) pending_cost += w.scratch[k]->pending ? w.cost[k] : 0.0;
+    if (pending_cost == 0.0 || (round > 0 && w.clock.expired())) return;
+    // Several islands share the workers; a single one gets them for its own loops. Either way the same numbers.
+    if (spread) {
+      w.pool->for_ranges(count, [&](int begin, int end, int) {
+        for (int i = begin; i < end; ++i) {
+          if (w.scratch[w.order[i]]->pending) run_island(w.order[i], round, settings, nullptr, w);
+        }
+      });
+      continue;
+    }
+    for (int i = 0; i < count; ++i) {
+      const int k = w.order[i];
+      IslandScratch& s = *w.scratch[k];
+      if (!s.pending) continue;
+      if (settings.budget_ms > 0.0) {
+        const double now = w.clock.watch.elapsed_ms();
+        s.monitor.deadline_ms = now + (settings.budget_ms - now) * w.cost[k] / pending_cost;
+      }
+      pending_cost -= w.cost[k];
+      run_island(k, round, settings, w.pool->num_workers() > 1 ? w.pool.get() : nullptr, w);
+    }
+  }
+}
+
 }  // namespace
 
 Status solve(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution) {
@@ -274,26 +344,7 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
   start_monitors(problem, settings, solution, warm, w);
   solution.info.setup_ms = w.clock.watch.elapsed_ms();
 
-  const auto run = [&](int k, WorkerPool* pool) {
-    const Island& island = w.islands.islands[k];
-    IslandScratch& s = *w.scratch[k];
-    if (island.degenerate) {
-      s.status = Status::kNumericalError;
-      return;
-    }
-    if (!settings.fixed_iterations) s.monitor.observe(s.lambda.data());
-    s.monitor.trace(s.lambda.data(), 0);
-    s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, pool, s);
-    if (s.status == Status::kMaxIterations && s.monitor.solved()) s.status = Status::kSolved;
-  };
-  // Several islands share the workers; a single one gets them for its own loops. Either way the same numbers.
-  if (threads > 1 && count > 1 && !settings.trace) {
-    w.pool->for_ranges(count, [&](int begin, int end, int) {
-      for (int k = begin; k < end; ++k) run(k, nullptr);
-    });
-  } else {
-    for (int k = 0; k < count; ++k) run(k, threads > 1 ? w.pool.get() : nullptr);
-  }
+  run_islands(settings, w);
   solution.info.time_ms = w.clock.watch.elapsed_ms();
   collect(problem, w, solution);
   return solution.status;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "almond/solver/ray.hpp"
 
@@ -23,9 +21,9 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
   surrogate.set_velocity_from(lambda);
 
   NewtonOptions strict;
-  strict.max_steps = getenv("MS") ? atoi(getenv("MS")) : 15;
-  if (getenv("PA")) strict.patience = atoi(getenv("PA"));
+  strict.max_steps = 15;
   strict.tolerance = 1e-13 * std::max(island.b_norm, kEpsilon);
+  strict.relative = 1e-3;
   NewtonOptions convex;
   convex.max_steps = 50;
   convex.tolerance = strict.tolerance;
@@ -79,7 +77,6 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
     monitor.trace(lambda, monitor.iterations);
     const double score = monitor.observe(lambda);
     double natural = monitor.last_natural();
-    if (getenv("DBG")) printf("outer %d c %.1e newton %d strict %d failed %d natural %.3e score %.2e\n", outer, c, newton, strict_done, failed, natural, score);
     if (score <= 1.0) return Status::kSolved;
     if (!std::isfinite(natural)) return Status::kNumericalError;
     if (monitor.expired()) return Status::kTimeBudget;
@@ -92,8 +89,7 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
       for (int i = 0; i < island.rows; ++i) ws.delta[i] = lambda[i] - surrogate.anchor()[i];
       const double violation = natural;
       const RayResult ray = walk_ray(island, lambda, ws.delta.data(), monitor, ws.trial);
-      if (getenv("DBG")) printf("   ray t %g unbounded %d natural %.3e\n", ray.t, ray.unbounded, monitor.last_natural());
-      if (ray.unbounded && violation > kJamViolation) {
+        if (ray.unbounded && violation > kJamViolation) {
         monitor.force_best(lambda);
         return Status::kInfeasible;
       }

@@ -232,11 +232,12 @@ NewtonResult Surrogate::newton_strict(const NewtonOptions& options, Monitor& mon
   double r_norm = evaluate(true);
   first_region_ = region_;
   double reference = r_norm;  // must be halved within `patience` steps
+  const double relative = options.relative * r_norm;
   int since_halved = 0;
   for (int step = 0;; ++step) {
     const double floor = rounding_floor();
     const double goal = std::max(options.tolerance, floor);
-    if (r_norm <= goal) {
+    if (r_norm <= std::max(goal, relative)) {
       result.converged = true;
       break;
     }

@@ -32,6 +32,7 @@ struct NewtonResult {
 struct NewtonOptions {
   int max_steps = 15;
   double tolerance = 0.0;         // on ‖r‖, absolute
+  double relative = 0.0;          // strict: converged as well when ‖r‖ fell by this factor
   double stuck_factor = 100.0;    // accept when stuck below this multiple of the floor
   int patience = 6;               // strict: fail when ‖r‖ was not halved within so many steps
 };
