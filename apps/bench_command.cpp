@@ -19,7 +19,7 @@ struct BenchCommandOptions {
   std::vector<std::string> folders, solver_names;
   std::string peers = "all";
   double budget_ms = 0.0;
-  bool quick = false, strict = false;
+  bool quick = false, strict = false, files_only = false;
 };
 
 int run_bench(BenchCommandOptions& options) {
@@ -30,6 +30,7 @@ int run_bench(BenchCommandOptions& options) {
   inner.peers = options.peers;
   inner.budget_ms = options.budget_ms;
   inner.quick = options.quick;
+  inner.files_only = options.files_only;
   check_output("--json", options.json);
   check_output("--html", options.html);
   check_output("--png", options.png);
@@ -72,17 +73,21 @@ Action add_bench_command(CLI::App& command) {
   const auto o = std::make_shared<BenchCommandOptions>();
   std::string names = "Benchmarks:\n";
   for (const bench::BenchEntry& entry : bench::bench_entries()) {
-    names += std::string("  ") + entry.name + std::string(12 - std::min<std::size_t>(11, std::string(entry.name).size()), ' ') +
-             entry.about + "\n";
+    names += std::string("  ") + entry.name +
+             std::string(12 - std::min<std::size_t>(11, std::string(entry.name).size()), ' ') + entry.about + "\n";
   }
   command.footer(names);
   command.add_option("NAME", o->name, "which benchmark, see below")->required();
-  command.add_option("FOLDER", o->folders, "folders of problem files (default: ../shared/fclib and ../shared/problems)");
+  command.add_option("FOLDER", o->folders,
+                     "folders of problem files (default: ../shared/fclib and ../shared/problems)");
   command.add_flag("--quick", o->quick, "a budget of 200 ms instead of 1 s, fewer repeats");
+  command.add_flag("--files-only", o->files_only, "fclib: leave out nuts, towers, jams and SubADMM's price");
   command.add_flag("--strict", o->strict, "exit 1 unless every target holds");
-  command.add_option("--solver", o->solver_names, "solvers to run (default: auto, spn, canal, subadmm, pgs); all: every one");
+  command.add_option("--solver", o->solver_names,
+                     "solvers to run (default: auto, spn, canal, subadmm, pgs); all: every one");
   command.add_option("--peers", o->peers, "all (default), none, siconos, pinocchio: those installed run beside");
-  command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 1000)")->check(CLI::PositiveNumber);
+  command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 1000)")
+      ->check(CLI::PositiveNumber);
   command.add_option("--json", o->json, "write claims and figures as JSON (-: standard output)");
   command.add_option("--html", o->html, "write a page with claims, curves and tables");
   command.add_option("--png", o->png, "draw profiles and curves (needs rsvg-convert)");

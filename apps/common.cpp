@@ -21,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Field = std::variant<double Settings::*, int Settings::*, bool Settings::*, InnerSolver Settings::*, SolverKind Settings::*>;
+using Field = std::variant<double Settings::*, int Settings::*, bool Settings::*, InnerSolver Settings::*,
+                           SolverKind Settings::*>;
 
 const std::map<std::string, Field>& settings_fields() {
   static const std::map<std::string, Field> fields = {
@@ -76,7 +77,9 @@ InnerSolver parse_inner(const std::string& key, const std::string& text) {
 }
 
 /// A pipe, a terminal, /dev/null: written in place, since a rename would put a file where it is.
-bool is_device(const std::string& path) { return fs::exists(path) && !fs::is_regular_file(path) && !fs::is_directory(path); }
+bool is_device(const std::string& path) {
+  return fs::exists(path) && !fs::is_regular_file(path) && !fs::is_directory(path);
+}
 
 bool write_all(const std::string& bytes, std::FILE* out) {
   return std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size() && std::fflush(out) == 0;
@@ -100,7 +103,8 @@ void check_output(const std::string& option, const std::string& path) {
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
   require(fs::is_directory(folder), option + " " + path + ": the folder " + quote(folder.string()) + " does not exist");
   require(!fs::is_directory(path), option + " " + path + ": is a folder, expected a file");
-  require(access(folder.c_str(), W_OK) == 0, option + " " + path + ": the folder " + quote(folder.string()) + " cannot be written");
+  require(access(folder.c_str(), W_OK) == 0,
+          option + " " + path + ": the folder " + quote(folder.string()) + " cannot be written");
 }
 
 void write_output(const std::string& path, const std::string& bytes) {
@@ -204,9 +208,11 @@ std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs) {
     if (!fs::exists(input)) {
       const fs::path path(input), folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
       std::error_code error;
-      require(fs::is_directory(folder), input + ": no such file; the folder " + quote(folder.string()) + " does not exist");
+      require(fs::is_directory(folder),
+              input + ": no such file; the folder " + quote(folder.string()) + " does not exist");
       std::vector<std::string> neighbours;
-      for (const auto& entry : fs::directory_iterator(folder, error)) neighbours.push_back(entry.path().filename().string());
+      for (const auto& entry : fs::directory_iterator(folder, error))
+        neighbours.push_back(entry.path().filename().string());
       const std::string near = nearest_name(path.filename().string(), neighbours);
       throw Error(input + ": no such file or folder" + (near.empty() ? "" : "; did you mean " + near + "?"));
     }

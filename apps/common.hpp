@@ -6,7 +6,6 @@
 
 #include "almond/solver/result.hpp"
 
-
 namespace almond::app {
 
 // Exit codes of the program.
@@ -38,9 +37,10 @@ class Progress {
 /// Colours on standard output: only on a terminal, and not under NO_COLOR.
 [[nodiscard]] bool use_colour();
 
-/// `names` may hold commas and "all". Entries that are no solver but name an existing file or folder are moved to `paths`:
-/// an option that takes many values also takes the arguments behind it. Throws Error for anything else.
-[[nodiscard]] std::vector<SolverKind> parse_solvers(const std::vector<std::string>& names, std::vector<std::string>& paths);
+/// `names` may hold commas and "all". Entries that are no solver but name an existing file or folder are moved to
+/// `paths`: an option that takes many values also takes the arguments behind it. Throws Error for anything else.
+[[nodiscard]] std::vector<SolverKind> parse_solvers(const std::vector<std::string>& names,
+                                                    std::vector<std::string>& paths);
 
 /// key=value with a field of Settings as key. Throws Error naming the nearest field.
 void apply_setting(const std::string& assignment, Settings& settings);

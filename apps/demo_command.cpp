@@ -24,13 +24,15 @@ bool is_right(const bench::Run& run, bool feasible) {
   return feasible ? run.status == Status::kSolved : run.status == Status::kInfeasible;
 }
 
-bench::Table demo_table(const std::vector<bench::Run>& runs, const std::vector<bool>& feasible, const std::string& title) {
+bench::Table demo_table(const std::vector<bench::Run>& runs, const std::vector<bool>& feasible,
+                        const std::string& title) {
   bench::Table table{"demo", title, "", {"problem", "solver", "residual", "natural map", "time ms", "status"}, {}};
   for (std::size_t k = 0; k < runs.size(); ++k) {
     const bench::Run& run = runs[k];
     const bool right = is_right(run, feasible[k]);
     const bench::Tone tone = right ? bench::Tone::kGood : bench::Tone::kBad;
-    table.rows.push_back({bench::text_cell(run.problem), bench::text_cell(run.solver), bench::residual_cell(run.certificate.residual),
+    table.rows.push_back({bench::text_cell(run.problem), bench::text_cell(run.solver),
+                          bench::residual_cell(run.certificate.residual),
                           bench::residual_cell(run.certificate.natural_map), bench::time_cell(run.time_ms),
                           bench::text_cell(to_string(run.status), tone)});
   }
@@ -38,9 +40,12 @@ bench::Table demo_table(const std::vector<bench::Run>& runs, const std::vector<b
 }
 
 bench::Table score_table(const std::vector<bench::Run>& runs, const std::vector<bool>& feasible) {
-  bench::Table table{"score", "Solvers at a glance",
-                     "Right: solved to residual 1e-8 and natural map 1e-9, or for a problem without solution, called infeasible.",
-                     {"solver", "right", "of", "geometric mean ms"}, {}};
+  bench::Table table{
+      "score",
+      "Solvers at a glance",
+      "Right: solved to residual 1e-8 and natural map 1e-9, or for a problem without solution, called infeasible.",
+      {"solver", "right", "of", "geometric mean ms"},
+      {}};
   for (const std::string& solver : bench::solver_names(runs)) {
     int right = 0, all = 0;
     std::vector<double> times;
@@ -50,7 +55,8 @@ bench::Table score_table(const std::vector<bench::Run>& runs, const std::vector<
       right += is_right(runs[k], feasible[k]) ? 1 : 0;
       times.push_back(std::max(runs[k].time_ms, 1e-4));
     }
-    table.rows.push_back({bench::text_cell(solver), bench::count_cell(right, right == all ? bench::Tone::kGood : bench::Tone::kBad),
+    table.rows.push_back({bench::text_cell(solver),
+                          bench::count_cell(right, right == all ? bench::Tone::kGood : bench::Tone::kBad),
                           bench::count_cell(all), bench::time_cell(bench::geometric_mean(times))});
   }
   return table;
@@ -60,16 +66,20 @@ bench::Report demo_report(const std::vector<bench::Run>& runs, const std::vector
   bench::Report report;
   report.name = "demo";
   report.title = "Almond: exact contact, solved nine ways";
-  report.lead = "Built-in contact problems, one of each family: blocks on slopes, towers, nuts, piles, robots, jams. Every solver starts "
-                "cold with default settings. The natural map measures how far the impulses are from the Signorini-Coulomb law; point at a "
-                "curve to read it, click a heading to sort.";
+  report.lead =
+      "Built-in contact problems, one of each family: blocks on slopes, towers, nuts, piles, robots, jams. Every "
+      "solver starts "
+      "cold with default settings. The natural map measures how far the impulses are from the Signorini-Coulomb law; "
+      "point at a "
+      "curve to read it, click a heading to sort.";
   report.facts = bench::machine_facts();
   report.facts.emplace_back("budget per solve", std::to_string(static_cast<int>(budget_ms)) + " ms");
   report.tables = {score_table(runs, feasible), demo_table(runs, feasible, "All solves")};
   report.legend = bench::solver_names(runs);
   int index = 0;
   for (const bench::Plot& plot : bench::curve_plots(runs, budget_ms)) {
-    report.figures.push_back({"curve" + std::to_string(index++), plot.title, "Natural map over time", bench::to_svg(plot)});
+    report.figures.push_back(
+        {"curve" + std::to_string(index++), plot.title, "Natural map over time", bench::to_svg(plot)});
   }
   return report;
 }
@@ -88,9 +98,10 @@ int run_demo(const DemoOptions& options) {
     std::vector<bench::Run> own;
     for (int k = 0; k < kNumSolverKinds; ++k) {
       const auto kind = static_cast<SolverKind>(k);
-      const std::string last = own.empty() ? "" : "   last residual " + bench::residual_cell(own.back().certificate.residual).text;
-      progress.show("[" + std::to_string(runs.size() + own.size() + 1) + "/" + std::to_string(total) + "] " + problem.name + "  " +
-                    to_string(kind) + last);
+      const std::string last =
+          own.empty() ? "" : "   last residual " + bench::residual_cell(own.back().certificate.residual).text;
+      progress.show("[" + std::to_string(runs.size() + own.size() + 1) + "/" + std::to_string(total) + "] " +
+                    problem.name + "  " + to_string(kind) + last);
       Settings settings;
       settings.solver = kind;
       settings.budget_ms = options.budget_ms;
@@ -98,7 +109,8 @@ int run_demo(const DemoOptions& options) {
     }
     progress.clear();
     const std::string heading = problem.name + ": " + std::to_string(problem.problem.num_contacts()) + " contacts, " +
-                                std::to_string(problem.problem.num_dofs()) + " dofs" + (problem.infeasible ? ", no solution exists" : "");
+                                std::to_string(problem.problem.num_dofs()) + " dofs" +
+                                (problem.infeasible ? ", no solution exists" : "");
     bench::Table table = demo_table(own, std::vector<bool>(own.size(), !problem.infeasible), heading);
     table.columns.erase(table.columns.begin());
     for (auto& row : table.rows) row.erase(row.begin());
@@ -123,7 +135,8 @@ Action add_demo_command(CLI::App& command) {
   const auto o = std::make_shared<DemoOptions>();
   command.add_option("--html", o->html, "page to write (default almond_demo.html)");
   command.add_option("--json", o->json, "write the table as JSON (-: standard output)");
-  command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 200)")->check(CLI::PositiveNumber);
+  command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 200)")
+      ->check(CLI::PositiveNumber);
   return [o] { return run_demo(*o); };
 }
 

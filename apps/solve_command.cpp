@@ -83,7 +83,8 @@ Outcome solve_job(const Job& job, Settings settings, const SolveOptions& options
   std::vector<double> times, setups;
   double total = 0.0;
   const int repeats = options.repeats > 0 ? options.repeats : kDefaultRepeats;
-  while (static_cast<int>(times.size()) < repeats && (options.repeats > 0 || times.empty() || total < kRepeatAllowanceMs)) {
+  while (static_cast<int>(times.size()) < repeats &&
+         (options.repeats > 0 || times.empty() || total < kRepeatAllowanceMs)) {
     Workspace workspace;
     out.warm = set_start(job.problem, options.warm, out.solution);
     settings.warm_start = out.warm;
@@ -180,8 +181,10 @@ std::string traces_text(const std::vector<Outcome>& outcomes, const std::string&
     for (const Outcome& o : outcomes) {
       Json points = Json::array();
       for (const TracePoint& p : o.run.curve) {
-        points.push_back(
-            {{"time_ms", p.time_ms}, {"iteration", p.iteration}, {"residual", p.residual}, {"natural_map", p.natural_map}});
+        points.push_back({{"time_ms", p.time_ms},
+                          {"iteration", p.iteration},
+                          {"residual", p.residual},
+                          {"natural_map", p.natural_map}});
       }
       list.push_back({{"file", o.job->file}, {"solver", to_string(o.solver)}, {"points", std::move(points)}});
     }
@@ -202,8 +205,8 @@ bench::Table outcomes_table(const std::vector<Outcome>& outcomes) {
   bench::Table table{"solves",
                      "",
                      "",
-                     {"problem", "solver", "status", "contacts", "dofs", "iterations", "time ms", "residual", "natural map", "open",
-                      "stick", "slip"},
+                     {"problem", "solver", "status", "contacts", "dofs", "iterations", "time ms", "residual",
+                      "natural map", "open", "stick", "slip"},
                      {}};
   for (const Outcome& o : outcomes) {
     const bool solved = o.solution.status == Status::kSolved;
@@ -211,10 +214,10 @@ bench::Table outcomes_table(const std::vector<Outcome>& outcomes) {
     table.rows.push_back(
         {bench::text_cell(o.job->name), bench::text_cell(to_string(o.solver)),
          bench::text_cell(to_string(o.solution.status), tone), bench::count_cell(o.job->problem.num_contacts()),
-         bench::count_cell(o.job->problem.num_dofs()), bench::count_cell(o.solution.info.iterations), bench::time_cell(o.time_ms),
-         bench::residual_cell(o.certificate.residual, tone), bench::residual_cell(o.certificate.natural_map, tone),
-         bench::count_cell(o.certificate.modes[0]), bench::count_cell(o.certificate.modes[1]),
-         bench::count_cell(o.certificate.modes[2])});
+         bench::count_cell(o.job->problem.num_dofs()), bench::count_cell(o.solution.info.iterations),
+         bench::time_cell(o.time_ms), bench::residual_cell(o.certificate.residual, tone),
+         bench::residual_cell(o.certificate.natural_map, tone), bench::count_cell(o.certificate.modes[0]),
+         bench::count_cell(o.certificate.modes[1]), bench::count_cell(o.certificate.modes[2])});
   }
   return table;
 }
@@ -237,14 +240,17 @@ std::string outcomes_page(const std::vector<Outcome>& outcomes) {
   bench::Report report;
   report.name = "solve";
   report.title = "Almond: " + std::to_string(outcomes.size()) + (outcomes.size() == 1 ? " solve" : " solves");
-  report.lead = "Residual: the paper's metric [N s]. Natural map: distance from the Signorini-Coulomb law relative to the free velocity. "
-                "Times are of cold solves, one median each.";
+  report.lead =
+      "Residual: the paper's metric [N s]. Natural map: distance from the Signorini-Coulomb law relative to the free "
+      "velocity. "
+      "Times are of cold solves, one median each.";
   report.facts = bench::machine_facts();
   report.tables = {outcomes_table(outcomes)};
   report.tables.front().title = "Certificates";
   int index = 0;
   for (const bench::Plot& plot : bench::curve_plots(curves_of(outcomes), longest_ms(outcomes))) {
-    report.figures.push_back({"curve" + std::to_string(index++), plot.title, "Natural map over time", bench::to_svg(plot)});
+    report.figures.push_back(
+        {"curve" + std::to_string(index++), plot.title, "Natural map over time", bench::to_svg(plot)});
   }
   for (const Outcome& o : outcomes) {
     if (o.solver != outcomes.front().solver) continue;
@@ -263,7 +269,8 @@ void check_outputs(const SolveOptions& options, const std::vector<Job>& jobs) {
   check_output("--html", options.html);
   check_output("--png", options.png);
   int on_stdout = 0;
-  for (const std::string& path : {options.json, options.trace, options.html, options.png}) on_stdout += path == "-" ? 1 : 0;
+  for (const std::string& path : {options.json, options.trace, options.html, options.png})
+    on_stdout += path == "-" ? 1 : 0;
   require(on_stdout <= 1, "only one output can go to standard output (-)");
   if (options.solution_folder.empty()) return;
   std::set<std::string> names;
@@ -273,7 +280,8 @@ void check_outputs(const SolveOptions& options, const std::vector<Job>& jobs) {
   }
   std::error_code error;
   fs::create_directories(options.solution_folder, error);
-  require(fs::is_directory(options.solution_folder), "--save-solution " + options.solution_folder + ": cannot make this folder");
+  require(fs::is_directory(options.solution_folder),
+          "--save-solution " + options.solution_folder + ": cannot make this folder");
 }
 
 Settings make_settings(const SolveOptions& options) {
@@ -309,7 +317,8 @@ int run_solve(SolveOptions& options) {
       settings.solver = kind;
       outcomes.push_back(solve_job(job, settings, options, want_curve));
       if (!options.solution_folder.empty()) {
-        save_solution(solution_path(options, job.name, kind), outcomes.back().solution.v, outcomes.back().solution.lambda);
+        save_solution(solution_path(options, job.name, kind), outcomes.back().solution.v,
+                      outcomes.back().solution.lambda);
       }
     }
   }
@@ -337,14 +346,17 @@ int run_solve(SolveOptions& options) {
 Action add_solve_command(CLI::App& command) {
   const auto o = std::make_shared<SolveOptions>();
   command.add_option("FILE", o->files, "problem files (FCLIB .hdf5, .npz, .json) or folders of them");
-  command.add_option("--solver", o->solver_names,
-                     "auto (default), canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn, all; may be repeated");
-  command.add_option("--tol", o->tol, "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)");
+  command.add_option(
+      "--solver", o->solver_names,
+      "auto (default), canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn, all; may be repeated");
+  command.add_option("--tol", o->tol,
+                     "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)");
   command.add_option("--max-iters", o->max_iterations, "limit of outer iterations (default 0: the method's own)");
   command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 0: none)");
   command.add_option("--threads", o->threads, "workers inside one solve (default 1)");
   command.add_option("--repeats", o->repeats, "cold solves whose median is the time (default: 5, fewer when slow)");
-  command.add_option("--set", o->assignments, "key=value: any field of Settings, e.g. canal_c0=10; may be repeated")->allow_extra_args(false);
+  command.add_option("--set", o->assignments, "key=value: any field of Settings, e.g. canal_c0=10; may be repeated")
+      ->allow_extra_args(false);
   command.add_flag("--warm", o->warm, "start from v0 and lambda0 of the file");
   command.add_flag("--strict", o->strict, "exit 1 unless every solve reaches the tolerance");
   command.add_option("--json", o->json, "write results as JSON (-: standard output)");

@@ -16,6 +16,7 @@ struct BenchOptions {
   std::string peers = "all";         // all, none, siconos, pinocchio
   double budget_ms = 0.0;            // per solve; 0: 1000, or 200 when quick
   bool quick = false;
+  bool files_only = false;  // fclib: leave out the parts that need no file
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   std::function<void(const std::string&)> say = [](const std::string&) {};  // a line that stays
 
@@ -34,6 +35,8 @@ struct BenchEntry {
 /// Throws Error with the known names and the nearest one.
 [[nodiscard]] const BenchEntry& find_bench(const std::string& name);
 
+[[nodiscard]] Report bench_fclib(const BenchOptions& options);
+
 /// Which feasible problems were called infeasible, gathered over the parts of a benchmark.
 struct Alarms {
   int feasible = 0;
@@ -50,10 +53,12 @@ void add_jams(const BenchOptions& options, Report& report, const Alarms& alarms)
 void add_subadmm(const BenchOptions& options, const BenchProblem* quad8, Report& report);
 
 /// Claims about the problem files and about Siconos.
-void add_file_claims(const std::vector<Run>& runs, const BenchOptions& options, bool has_siconos, Report& report, Alarms& alarms);
+void add_file_claims(const std::vector<Run>& runs, const BenchOptions& options, bool has_siconos, Report& report,
+                     Alarms& alarms);
 
 /// Problem files of the folders, by size. Notes of the loader go to `notes`, with the name of the file.
-[[nodiscard]] std::vector<BenchProblem> load_folders(const std::vector<std::string>& folders, std::vector<std::string>& notes);
+[[nodiscard]] std::vector<BenchProblem> load_folders(const std::vector<std::string>& folders,
+                                                     std::vector<std::string>& notes);
 /// The folders to use where none is named; may be empty.
 [[nodiscard]] std::vector<std::string> default_folders();
 /// Files with a problem in them, in order of name. Throws Error when the folder cannot be read.

@@ -17,7 +17,8 @@ constexpr double kFamilyTarget = 1e-8;
 BenchProblem to_bench(scenes::NamedProblem named) { return {named.name, std::move(named.problem), !named.feasible}; }
 
 bool within_target(const Run& run) {
-  return run.certificate.finite && run.certificate.residual <= kFamilyTarget && run.certificate.natural_map <= kFamilyTarget;
+  return run.certificate.finite && run.certificate.residual <= kFamilyTarget &&
+         run.certificate.natural_map <= kFamilyTarget;
 }
 
 struct FamilyResult {
@@ -43,8 +44,12 @@ FamilyResult summarise(const std::vector<Run>& runs) {
 
 std::vector<Cell> family_row(const std::string& solver, const FamilyResult& r) {
   const Tone tone = r.solved == r.problems ? Tone::kGood : Tone::kBad;
-  return {text_cell(solver),           count_cell(static_cast<double>(r.problems)), count_cell(static_cast<double>(r.solved), tone),
-          time_cell(r.median_ms),      time_cell(r.slowest_ms),                     residual_cell(r.worst_natural)};
+  return {text_cell(solver),
+          count_cell(static_cast<double>(r.problems)),
+          count_cell(static_cast<double>(r.solved), tone),
+          time_cell(r.median_ms),
+          time_cell(r.slowest_ms),
+          residual_cell(r.worst_natural)};
 }
 
 Run solve_family(const BenchProblem& problem, SolverKind kind, double budget_ms) {
@@ -64,7 +69,8 @@ void add_nut(const BenchOptions& options, Report& report, Alarms& alarms) {
   }
   Table table{"nut",
               "A nut on its bolt: 6 dofs, 120 contacts, 100 seeds",
-              "Solved: residual and natural map at 1e-8. Pinocchio's ADMM runs once per seed with tolerance 1e-10 and 2000 iterations. "
+              "Solved: residual and natural map at 1e-8. Pinocchio's ADMM runs once per seed with tolerance 1e-10 and "
+              "2000 iterations. "
               "Times in ms.",
               {"solver", "problems", "solved", "median", "slowest", "worst natural map"},
               {}};
@@ -78,13 +84,14 @@ void add_nut(const BenchOptions& options, Report& report, Alarms& alarms) {
     const FamilyResult result = summarise(runs);
     table.rows.push_back(family_row(to_string(kind), result));
     if (kind != SolverKind::kAuto) continue;
-    report.add_claim("auto: nuts with 120 contacts solved to 1e-8", "100 of 100", count_text(result.solved, result.problems, {}),
-                     result.solved == result.problems);
-    report.add_claim("auto: nuts with 120 contacts, median time", "at most 1 ms", time_cell(result.median_ms).text + " ms",
-                     result.median_ms <= 1.0);
+    report.add_claim("auto: nuts with 120 contacts solved to 1e-8", "100 of 100",
+                     count_text(result.solved, result.problems, {}), result.solved == result.problems);
+    report.add_claim("auto: nuts with 120 contacts, median time", "at most 1 ms",
+                     time_cell(result.median_ms).text + " ms", result.median_ms <= 1.0);
   }
   std::vector<std::string> notes;
-  for (const Peer& peer : find_peers(options.peers == "all" || options.peers == "pinocchio" ? "pinocchio" : "none", notes)) {
+  for (const Peer& peer :
+       find_peers(options.peers == "all" || options.peers == "pinocchio" ? "pinocchio" : "none", notes)) {
     if (peer.solver != "admm") continue;
     options.progress("nuts  " + peer.name);
     if (options.quick) nuts.resize(kQuickPeerSeeds);
@@ -96,7 +103,8 @@ void add_nut(const BenchOptions& options, Report& report, Alarms& alarms) {
 void add_towers(const BenchOptions& options, Report& report, Alarms& alarms) {
   Table table{"towers",
               "Mass-ratio towers",
-              "A heavy box on light ones, at rest. Natural map of the answer and time in ms; green: residual and natural map at 1e-8.",
+              "A heavy box on light ones, at rest. Natural map of the answer and time in ms; green: residual and "
+              "natural map at 1e-8.",
               {"boxes", "mass ratio"},
               {}};
   const std::vector<SolverKind> kinds = options.solver_kinds();
@@ -139,9 +147,11 @@ void add_jams(const BenchOptions& options, Report& report, const Alarms& alarms)
               "Jams and opposed penetrations must be called infeasible. Times in ms.",
               {"problem", "solver", "status", "time", "natural map"},
               {}};
-  std::vector<BenchProblem> problems = {to_bench(scenes::make_wedge_jam()), to_bench(scenes::make_opposed_penetrations())};
+  std::vector<BenchProblem> problems = {to_bench(scenes::make_wedge_jam()),
+                                        to_bench(scenes::make_opposed_penetrations())};
   for (scenes::NamedProblem& named : scenes::demo_problems()) {
-    const bool known = std::any_of(problems.begin(), problems.end(), [&](const BenchProblem& p) { return p.name == named.name; });
+    const bool known =
+        std::any_of(problems.begin(), problems.end(), [&](const BenchProblem& p) { return p.name == named.name; });
     if (!named.feasible && !known) problems.push_back(to_bench(std::move(named)));
   }
   std::size_t flagged = 0, tried = 0;
@@ -152,8 +162,9 @@ void add_jams(const BenchOptions& options, Report& report, const Alarms& alarms)
       options.progress(problem.name + "  " + to_string(kind));
       const Run run = solve_family(problem, kind, options.budget());
       const bool right = run.status == Status::kInfeasible;
-      table.rows.push_back({text_cell(problem.name), text_cell(run.solver), text_cell(to_string(run.status), right ? Tone::kGood : Tone::kBad),
-                            time_cell(run.time_ms), residual_cell(run.certificate.natural_map)});
+      table.rows.push_back({text_cell(problem.name), text_cell(run.solver),
+                            text_cell(to_string(run.status), right ? Tone::kGood : Tone::kBad), time_cell(run.time_ms),
+                            residual_cell(run.certificate.natural_map)});
       if (kind != SolverKind::kAuto) continue;
       ++tried;
       slowest = std::max(slowest, run.time_ms);
@@ -166,11 +177,13 @@ void add_jams(const BenchOptions& options, Report& report, const Alarms& alarms)
   }
   if (tried > 0) {
     report.add_claim("auto: jams and opposed penetrations are called infeasible", "all within 5 ms",
-                     count_text(flagged, tried, missing) + "; slowest " + time_cell(slowest).text + " ms", flagged == tried);
+                     count_text(flagged, tried, missing) + "; slowest " + time_cell(slowest).text + " ms",
+                     flagged == tried);
   }
   report.add_claim("no feasible problem is called infeasible", "no false alarm, any solver",
                    count_text(static_cast<std::size_t>(alarms.feasible) - alarms.false_alarms.size(),
-                              static_cast<std::size_t>(alarms.feasible), alarms.false_alarms) + " solves",
+                              static_cast<std::size_t>(alarms.feasible), alarms.false_alarms) +
+                       " solves",
                    alarms.false_alarms.empty());
   report.tables.push_back(std::move(table));
 }

@@ -5,7 +5,6 @@
 
 #include "almond/base/check.hpp"
 #include "almond/load/problem_file.hpp"
-#include "almond/load/text.hpp"
 #include "bench/benches.hpp"
 #include "bench/peers.hpp"
 #include "bench/process.hpp"
@@ -28,7 +27,8 @@ void run_own(const BenchProblem& problem, const BenchOptions& options, std::vect
   }
 }
 
-void run_peers(const BenchProblem& problem, const std::vector<Peer>& peers, const BenchOptions& options, std::vector<Run>& runs) {
+void run_peers(const BenchProblem& problem, const std::vector<Peer>& peers, const BenchOptions& options,
+               std::vector<Run>& runs) {
   if (peers.empty() || !fits_peers(problem.problem)) return;
   const TemporaryFolder folder;
   const std::string exported = folder.path() + "/problem.npz";
@@ -61,7 +61,8 @@ void add_figures(const std::vector<Run>& runs, const BenchOptions& options, Repo
   for (const double target : {1e-6, 1e-9}) {
     sheet.push_back(performance_profile(runs, target, options.budget()));
     sheet.back().legend = false;  // the page has one for all figures, the sheet needs its own
-    report.figures.push_back({"profile" + almond::to_text(target), sheet.back().title, "Performance profiles", to_svg(sheet.back())});
+    report.figures.push_back(
+        {"profile" + almond::to_text(target), sheet.back().title, "Performance profiles", to_svg(sheet.back())});
   }
   for (Plot& plot : sheet) plot.legend = true;
   int index = 0;
@@ -119,33 +120,19 @@ std::vector<BenchProblem> load_folders(const std::vector<std::string>& folders, 
   return problems;
 }
 
-std::vector<SolverKind> BenchOptions::solver_kinds() const {
-  if (!solvers.empty()) return solvers;
-  return {SolverKind::kAuto, SolverKind::kSpn, SolverKind::kCanal, SolverKind::kSubAdmm, SolverKind::kPgs};
-}
-
-std::string count_text(std::size_t good, std::size_t all, const std::vector<std::string>& missing) {
-  std::string text = std::to_string(good) + " of " + std::to_string(all);
-  for (std::size_t k = 0; k < missing.size() && k < 4; ++k) text += (k == 0 ? "; not " : ", ") + missing[k];
-  if (missing.size() > 4) text += " and " + std::to_string(missing.size() - 4) + " more";
-  return text;
-}
-
-void Alarms::add(const Run& run) {
-  if (run.peer) return;
-  ++feasible;
-  if (run.status == Status::kInfeasible) false_alarms.push_back(run.problem + " (" + run.solver + ")");
-}
-
-static Report bench_fclib(const BenchOptions& options) {
+Report bench_fclib(const BenchOptions& options) {
   Report report;
   report.name = "fclib";
   report.title = "Almond: contact solvers on real problems";
   report.lead =
-      "Every solver on every problem: cold start, default settings, one thread, the same residuals computed for all, peers in the "
-      "same run. The natural map measures how far the impulses are from the Signorini-Coulomb law, relative to the free velocity. "
-      "Own times count everything from the problem to v and \u03bb; the peers get the Delassus matrix W and q for nothing and are "
-      "timed in CPU time around their solve call, in the faster of the matrix storages they offer. For files that hold only W, its "
+      "Every solver on every problem: cold start, default settings, one thread, the same residuals computed for all, "
+      "peers in the "
+      "same run. The natural map measures how far the impulses are from the Signorini-Coulomb law, relative to the "
+      "free velocity. "
+      "Own times count everything from the problem to v and \u03bb; the peers get the Delassus matrix W and q for "
+      "nothing and are "
+      "timed in CPU time around their solve call, in the faster of the matrix storages they offer. For files that hold "
+      "only W, its "
       "factor W = LL\u1d40 is made by the reader.";
   report.facts = machine_facts();
   const std::vector<std::string> folders = options.folders.empty() ? default_folders() : options.folders;
@@ -171,74 +158,16 @@ static Report bench_fclib(const BenchOptions& options) {
   report.tables.push_back(times_table(runs));
   add_figures(runs, options, report);
 
-  const auto quad8 = std::find_if(problems.begin(), problems.end(), [](const BenchProblem& p) { return p.name == "quad8_s300"; });
-  add_subadmm(options, quad8 == problems.end() ? nullptr : &*quad8, report);
-  add_nut(options, report, alarms);
-  add_towers(options, report, alarms);
-  add_jams(options, report, alarms);
+  if (!options.files_only) {
+    const auto quad8 =
+        std::find_if(problems.begin(), problems.end(), [](const BenchProblem& p) { return p.name == "quad8_s300"; });
+    add_subadmm(options, quad8 == problems.end() ? nullptr : &*quad8, report);
+    add_nut(options, report, alarms);
+    add_towers(options, report, alarms);
+    add_jams(options, report, alarms);
+  }
   report.tables.push_back(runs_table(runs));
   return report;
-}
-
-static Report small_report(const char* name, const char* title, const char* lead) {
-  Report report;
-  report.name = name;
-  report.title = std::string("Almond: ") + title;
-  report.lead = lead;
-  report.facts = machine_facts();
-  return report;
-}
-
-static Report bench_nut(const BenchOptions& options) {
-  Report report = small_report("nut", "a nut on its bolt", "One rigid body held by 120 contacts on a helical thread, 100 seeds.");
-  Alarms alarms;
-  add_nut(options, report, alarms);
-  return report;
-}
-
-static Report bench_towers(const BenchOptions& options) {
-  Report report = small_report("towers", "towers and jams", "A heavy box on light ones, up to a mass ratio of 10,000; and problems that "
-                                                            "have no solution, which must be recognised.");
-  Alarms alarms;
-  add_towers(options, report, alarms);
-  add_jams(options, report, alarms);
-  return report;
-}
-
-static Report bench_subadmm(const BenchOptions& options) {
-  Report report = small_report("subadmm", "the price of 100 SubADMM iterations",
-                               "Against a dense 300x300 Cholesky in the same run, with and without subsystem and body splitting.");
-  const std::vector<std::string> folders = options.folders.empty() ? default_folders() : options.folders;
-  std::vector<std::string> notes;
-  std::vector<BenchProblem> problems;
-  for (const std::string& folder : folders) {
-    const fs::path file = fs::path(folder) / "quad8_s300.npz";
-    if (fs::exists(file)) problems.push_back({"quad8_s300", load_problem(file.string()), false});
-  }
-  add_subadmm(options, problems.empty() ? nullptr : &problems.front(), report);
-  return report;
-}
-
-const std::vector<BenchEntry>& bench_entries() {
-  static const std::vector<BenchEntry> entries = {
-      {"fclib", "all solvers and peers on a folder of problem files, and everything below", bench_fclib},
-      {"nut", "100 random nuts of 120 contacts", bench_nut},
-      {"towers", "mass-ratio towers up to 1e4, jams and opposed penetrations", bench_towers},
-      {"subadmm", "100 SubADMM iterations against a 300x300 Cholesky; ablations", bench_subadmm},
-  };
-  return entries;
-}
-
-const BenchEntry& find_bench(const std::string& name) {
-  std::vector<std::string> names;
-  std::string list;
-  for (const BenchEntry& entry : bench_entries()) {
-    if (name == entry.name) return entry;
-    names.emplace_back(entry.name);
-    list += (list.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  const std::string near = nearest_name(name, names);
-  throw Error("bench " + quote(name) + ": no such benchmark; known: " + list + (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
 }  // namespace almond::bench

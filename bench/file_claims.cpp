@@ -12,13 +12,17 @@ namespace {
 
 bool named(const std::string& problem, std::initializer_list<const char*> parts) {
   std::string lower = problem;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::any_of(parts.begin(), parts.end(), [&](const char* part) { return lower.find(part) != std::string::npos; });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const char* part) { return lower.find(part) != std::string::npos; });
 }
 
 bool is_open_prize(const std::string& problem) { return named(problem, {"rockpile", "spheres1000"}); }
 /// Where lagged-p CANAL may stall.
-bool is_loose_pile(const std::string& problem) { return named(problem, {"cup", "grip", "spheres45", "spheres200", "spheres1000"}); }
+bool is_loose_pile(const std::string& problem) {
+  return named(problem, {"cup", "grip", "spheres45", "spheres200", "spheres1000"});
+}
 bool is_large_pile(const std::string& problem) { return named(problem, {"rockpile", "spheres200", "spheres1000"}); }
 
 bool solved_by_anyone(const std::vector<Run>& runs, const std::string& problem) {
@@ -45,7 +49,8 @@ void count_claim(const std::vector<const Run*>& runs, Select select, Pass pass, 
   if (all > 0) report.add_claim(claim, expected, count_text(good, all, missing), good == all);
 }
 
-std::vector<const Run*> runs_of(const std::vector<Run>& runs, const std::vector<std::string>& feasible, const std::string& solver) {
+std::vector<const Run*> runs_of(const std::vector<Run>& runs, const std::vector<std::string>& feasible,
+                                const std::string& solver) {
   std::vector<const Run*> out;
   for (const std::string& problem : feasible) {
     if (const Run* run = find_run(runs, problem, solver)) out.push_back(run);
@@ -55,18 +60,22 @@ std::vector<const Run*> runs_of(const std::vector<Run>& runs, const std::vector<
 
 void add_auto_claims(const std::vector<const Run*>& runs, Report& report) {
   count_claim(
-      runs, [](const Run& r) { return !is_open_prize(r.problem); }, [](const Run& r) { return r.solved_within(1000.0); },
+      runs, [](const Run& r) { return !is_open_prize(r.problem); },
+      [](const Run& r) { return r.solved_within(1000.0); },
       "auto: residual 1e-8 and natural map 1e-9 on every feasible problem", "all within 1 s", report);
   count_claim(
       runs, [](const Run& r) { return !is_open_prize(r.problem) && r.contacts <= 300; },
-      [](const Run& r) { return r.solved_within(100.0); }, "auto: the same with at most 300 contacts", "all within 0.1 s", report);
+      [](const Run& r) { return r.solved_within(100.0); }, "auto: the same with at most 300 contacts",
+      "all within 0.1 s", report);
   for (const Run* run : runs) {
     if (!is_open_prize(run->problem)) continue;
     const double time = run->to_natural[1];
-    report.add_claim("auto: natural map 1e-6 on " + run->problem, "within 1 s",
-                     std::isfinite(time) ? time_cell(time).text + " ms"
-                                         : "not reached, best " + residual_cell(run->curve.empty() ? kNaN : run->curve.back().natural_map).text,
-                     time <= 1000.0);
+    report.add_claim(
+        "auto: natural map 1e-6 on " + run->problem, "within 1 s",
+        std::isfinite(time)
+            ? time_cell(time).text + " ms"
+            : "not reached, best " + residual_cell(run->curve.empty() ? kNaN : run->curve.back().natural_map).text,
+        time <= 1000.0);
   }
 }
 
@@ -76,12 +85,14 @@ void add_canal_claims(const std::vector<const Run*>& runs, Report& report) {
       [](const Run& r) { return r.solved_within(1000.0); },
       "canal: residual 1e-8 and natural map 1e-9 on all but cups, grippers and sphere piles", "all within 1 s", report);
   count_claim(
-      runs, [](const Run& r) { return !r.solved_within(1000.0); }, [](const Run& r) { return r.status != Status::kSolved; },
-      "canal: where it stalls, it says so", "no such run is called solved", report);
+      runs, [](const Run& r) { return !r.solved_within(1000.0); },
+      [](const Run& r) { return r.status != Status::kSolved; }, "canal: where it stalls, it says so",
+      "no such run is called solved", report);
 }
 
 void add_siconos_claims(const std::vector<Run>& runs, const BenchOptions& options, bool has_siconos, Report& report) {
-  const std::string mean_claim = "auto against the best Siconos solver of each problem, time to natural map 1e-9, geometric mean";
+  const std::string mean_claim =
+      "auto against the best Siconos solver of each problem, time to natural map 1e-9, geometric mean";
   const std::string worst_claim = "auto never slower than the best Siconos solver on problems with 20 or more contacts";
   if (!has_siconos) {
     report.add_claim(mean_claim, "at least 10x faster", "not measured: Siconos did not run", false);
@@ -103,8 +114,9 @@ void add_siconos_claims(const std::vector<Run>& runs, const BenchOptions& option
   }
   const double mean = geometric_mean(values);
   report.add_claim(mean_claim, "at least 10x faster",
-                   ratio_cell(mean).text + " over " + std::to_string(values.size()) + " problems (unsolved counts as the budget); " +
-                       ratio_cell(geometric_mean(both)).text + " over the " + std::to_string(both.size()) + " both solve",
+                   ratio_cell(mean).text + " over " + std::to_string(values.size()) +
+                       " problems (unsolved counts as the budget); " + ratio_cell(geometric_mean(both)).text +
+                       " over the " + std::to_string(both.size()) + " both solve",
                    mean >= 10.0);
   if (worst != nullptr) {
     report.add_claim(worst_claim, "every ratio >= 1",
@@ -117,7 +129,8 @@ void add_siconos_claims(const std::vector<Run>& runs, const BenchOptions& option
 
 }  // namespace
 
-void add_file_claims(const std::vector<Run>& runs, const BenchOptions& options, bool has_siconos, Report& report, Alarms& alarms) {
+void add_file_claims(const std::vector<Run>& runs, const BenchOptions& options, bool has_siconos, Report& report,
+                     Alarms& alarms) {
   std::vector<std::string> feasible;
   for (const std::string& problem : problem_names(runs)) {
     const Run* automatic = find_run(runs, problem, "auto");
@@ -137,13 +150,15 @@ void add_file_claims(const std::vector<Run>& runs, const BenchOptions& options, 
       runs_of(runs, feasible, "subadmm"), [](const Run& r) { return !is_large_pile(r.problem); },
       [](const Run& r) { return r.to_natural[1] <= 1000.0; },
       "subadmm: natural map 1e-6 on all but RockPile and the two large sphere piles", "all within 1 s", report);
-  if (find_run(runs, problem_names(runs).front(), "auto") != nullptr) add_siconos_claims(runs, options, has_siconos, report);
+  if (find_run(runs, problem_names(runs).front(), "auto") != nullptr)
+    add_siconos_claims(runs, options, has_siconos, report);
   std::size_t said = 0;
   std::vector<std::string> wrong;
   for (const Run& run : runs) {
     if (run.peer || run.status != Status::kSolved) continue;
     ++said;
-    const bool true_word = run.certificate.residual <= kResidualTarget && run.certificate.natural_map <= kNaturalTargets[2];
+    const bool true_word =
+        run.certificate.residual <= kResidualTarget && run.certificate.natural_map <= kNaturalTargets[2];
     if (!true_word) wrong.push_back(run.problem + " (" + run.solver + ")");
   }
   report.add_claim("every 'solved' is confirmed by the independent certificate", "no exception",

@@ -83,10 +83,14 @@ for (const svg of document.querySelectorAll('figure svg')) {
 
 const char* tone_class(Tone tone) {
   switch (tone) {
-    case Tone::kGood: return " good";
-    case Tone::kBad: return " bad";
-    case Tone::kQuiet: return " quiet";
-    case Tone::kPlain: break;
+    case Tone::kGood:
+      return " good";
+    case Tone::kBad:
+      return " bad";
+    case Tone::kQuiet:
+      return " quiet";
+    case Tone::kPlain:
+      break;
   }
   return "";
 }
@@ -96,9 +100,9 @@ std::string claims_html(const Report& report) {
   std::string out = "<span class=\"score\">" + std::to_string(report.num_held()) + " of " +
                     std::to_string(report.claims.size()) + " targets hold</span>\n<div class=\"claims\">\n";
   for (const Claim& c : report.claims) {
-    out += std::string("<div class=\"claim") + (c.holds ? " holds" : "") + "\"><b>" + escape_xml(c.claim) + "</b><span>expected " +
-           escape_xml(c.expected) + "</span><span>measured " + escape_xml(c.measured) + "</span><em>" +
-           (c.holds ? "holds" : "missed") + "</em></div>\n";
+    out += std::string("<div class=\"claim") + (c.holds ? " holds" : "") + "\"><b>" + escape_xml(c.claim) +
+           "</b><span>expected " + escape_xml(c.expected) + "</span><span>measured " + escape_xml(c.measured) +
+           "</span><em>" + (c.holds ? "holds" : "missed") + "</em></div>\n";
   }
   return out + "</div>\n";
 }
@@ -133,9 +137,11 @@ std::string legend_html(const std::vector<std::string>& names) {
   if (names.empty()) return "";
   std::string out = "<div class=\"legend\">";
   for (const std::string& name : names) {
-    out += "<span><svg width=\"24\" height=\"8\"><line x1=\"0\" x2=\"24\" y1=\"4\" y2=\"4\" stroke-width=\"2.4\" stroke=\"" +
-           solver_colour(name) + "\"" + (is_peer_name(name) ? " stroke-dasharray=\"5 3\"" : "") + "/></svg>" + escape_xml(name) +
-           "</span>";
+    out +=
+        "<span><svg width=\"24\" height=\"8\"><line x1=\"0\" x2=\"24\" y1=\"4\" y2=\"4\" stroke-width=\"2.4\" "
+        "stroke=\"" +
+        solver_colour(name) + "\"" + (is_peer_name(name) ? " stroke-dasharray=\"5 3\"" : "") + "/></svg>" +
+        escape_xml(name) + "</span>";
   }
   return out + "</div>\n";
 }
@@ -148,10 +154,11 @@ std::string figures_html(const Report& report) {
     const bool in_grid = !figure.group.empty();
     const bool opens = in_grid && (k == 0 || figures[k - 1].group != figure.group);
     const bool closes = in_grid && (k + 1 == figures.size() || figures[k + 1].group != figure.group);
-    if (opens) out += "<h2>" + escape_xml(figure.group) + "</h2>\n" + legend_html(report.legend) + "<div class=\"grid\">\n";
+    if (opens)
+      out += "<h2>" + escape_xml(figure.group) + "</h2>\n" + legend_html(report.legend) + "<div class=\"grid\">\n";
     if (!in_grid) out += "<h2>" + escape_xml(figure.title) + "</h2>\n";
-    out += std::string("<figure id=\"") + escape_xml(figure.name) + "\"" + (in_grid ? "" : " class=\"wide\"") + ">" + figure.svg +
-           "</figure>\n";
+    out += std::string("<figure id=\"") + escape_xml(figure.name) + "\"" + (in_grid ? "" : " class=\"wide\"") + ">" +
+           figure.svg + "</figure>\n";
     if (closes) out += "</div>\n";
   }
   return out;
@@ -160,10 +167,11 @@ std::string figures_html(const Report& report) {
 }  // namespace
 
 std::string to_html(const Report& report) {
-  std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-                    escape_xml(report.title) + "</title>\n<style>" + kStyle + "</style></head><body><main>\n<h1>" +
-                    escape_xml(report.title) + "</h1>\n<p class=\"lead\">" + escape_xml(report.lead) + "</p>\n";
+  std::string out =
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+      escape_xml(report.title) + "</title>\n<style>" + kStyle + "</style></head><body><main>\n<h1>" +
+      escape_xml(report.title) + "</h1>\n<p class=\"lead\">" + escape_xml(report.lead) + "</p>\n";
   out += claims_html(report);
   // The first table is the summary; it stands before the figures, the long ones after them.
   if (!report.tables.empty()) out += table_html(report.tables.front());
@@ -175,7 +183,8 @@ std::string to_html(const Report& report) {
     out += "</ul>\n";
   }
   out += "<h2>Machine and settings</h2>\n<dl>\n";
-  for (const auto& [key, value] : report.facts) out += "<dt>" + escape_xml(key) + "</dt><dd>" + escape_xml(value) + "</dd>\n";
+  for (const auto& [key, value] : report.facts)
+    out += "<dt>" + escape_xml(key) + "</dt><dd>" + escape_xml(value) + "</dd>\n";
   return out + "</dl>\n</main><div id=\"tip\"></div>\n<script>" + kScript + "</script></body></html>\n";
 }
 

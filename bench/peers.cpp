@@ -139,7 +139,8 @@ std::vector<Peer> find_peers(const std::string& selection, std::vector<std::stri
     const std::string python = from_environment("ALMOND_SICONOS_PYTHON", "/usr/bin/python3");
     const std::string script = find_script("peers_siconos.py");
     if (can_import(python, "siconos.numerics", why)) {
-      for (const char* solver : {"nsgs", "nsn", "admm"}) peers.push_back({std::string("siconos-") + solver, python, script, solver});
+      for (const char* solver : {"nsgs", "nsn", "admm"})
+        peers.push_back({std::string("siconos-") + solver, python, script, solver});
     } else {
       notes.push_back("Siconos is left out (Debian package python3-siconos): " + why);
     }
@@ -149,7 +150,8 @@ std::vector<Peer> find_peers(const std::string& selection, std::vector<std::stri
     const std::string in_checkout = (fs::path(script).parent_path().parent_path() / ".venv/bin/python").string();
     const std::string python = from_environment("ALMOND_PINOCCHIO_PYTHON", in_checkout);
     if (can_import(python, "scipy, pinocchio", why)) {
-      for (const char* solver : {"admm", "pgs"}) peers.push_back({std::string("pinocchio-") + solver, python, script, solver});
+      for (const char* solver : {"admm", "pgs"})
+        peers.push_back({std::string("pinocchio-") + solver, python, script, solver});
     } else {
       notes.push_back("Pinocchio is left out (PyPI packages pin and scipy): " + why);
     }
@@ -212,8 +214,9 @@ Run run_peer(const Peer& peer, const BenchProblem& problem, const std::string& e
 std::vector<Run> run_peer_once(const Peer& peer, const std::vector<BenchProblem>& problems, int max_iterations,
                                double tolerance, double timeout_ms) {
   const TemporaryFolder folder;
-  std::vector<std::string> command = {peer.python, peer.script, "--solver", peer.solver, "--once",
-                                      std::to_string(max_iterations), "--tol", to_text(tolerance)};
+  std::vector<std::string> command = {peer.python, peer.script,       "--solver",
+                                      peer.solver, "--once",          std::to_string(max_iterations),
+                                      "--tol",     to_text(tolerance)};
   std::vector<std::string> answers;
   for (std::size_t k = 0; k < problems.size(); ++k) {
     const std::string stem = folder.path() + "/" + std::to_string(k);

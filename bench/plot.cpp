@@ -14,10 +14,20 @@ namespace almond::bench {
 namespace {
 
 constexpr std::array<std::pair<const char*, const char*>, 14> kColours = {{
-    {"auto", "#d7263d"},           {"canal", "#0b6fb8"},          {"subadmm", "#129a63"},      {"spn", "#7b3fb3"},
-    {"pgs", "#e08e00"},            {"admm-nosub", "#5bb5a2"},     {"admm-nobody", "#9ccb3b"},  {"dogleg", "#4aa3df"},
-    {"damped-sn", "#b48ad6"},      {"siconos-nsgs", "#3d3d3d"},   {"siconos-nsn", "#767676"},  {"siconos-admm", "#a8a8a8"},
-    {"pinocchio-admm", "#8c5a2b"}, {"pinocchio-pgs", "#c9a26b"},
+    {"auto", "#d7263d"},
+    {"canal", "#0b6fb8"},
+    {"subadmm", "#129a63"},
+    {"spn", "#7b3fb3"},
+    {"pgs", "#e08e00"},
+    {"admm-nosub", "#5bb5a2"},
+    {"admm-nobody", "#9ccb3b"},
+    {"dogleg", "#4aa3df"},
+    {"damped-sn", "#b48ad6"},
+    {"siconos-nsgs", "#3d3d3d"},
+    {"siconos-nsn", "#767676"},
+    {"siconos-admm", "#a8a8a8"},
+    {"pinocchio-admm", "#8c5a2b"},
+    {"pinocchio-pgs", "#c9a26b"},
 }};
 
 std::string number(double value) {
@@ -36,7 +46,7 @@ std::string data_number(double value) {
 /// Data to pixels along one axis.
 struct Scale {
   bool logarithmic;
-  double low, high;        // data, after the logarithm where there is one
+  double low, high;  // data, after the logarithm where there is one
   double pixel0, pixel1;
 
   [[nodiscard]] double transform(double value) const { return logarithmic ? std::log10(value) : value; }
@@ -46,7 +56,8 @@ struct Scale {
   }
 };
 
-Scale make_scale(const Axis& axis, const std::vector<Series>& series, double Point::* member, double pixel0, double pixel1) {
+Scale make_scale(const Axis& axis, const std::vector<Series>& series, double Point::*member, double pixel0,
+                 double pixel1) {
   double low = axis.low, high = axis.high;
   if (low == high) {
     low = 1e300;
@@ -81,14 +92,15 @@ struct Tick {
 };
 
 std::string superscript(int exponent) {
-  return "10<tspan dy=\"-4\" font-size=\"8\">" + std::string(exponent < 0 ? "\u2212" : "") + std::to_string(std::abs(exponent)) +
-         "</tspan>";
+  return "10<tspan dy=\"-4\" font-size=\"8\">" + std::string(exponent < 0 ? "\u2212" : "") +
+         std::to_string(std::abs(exponent)) + "</tspan>";
 }
 
 std::vector<Tick> make_ticks(const Scale& scale) {
   std::vector<Tick> ticks;
   if (scale.logarithmic) {
-    const int first = static_cast<int>(std::ceil(scale.low - 1e-9)), last = static_cast<int>(std::floor(scale.high + 1e-9));
+    const int first = static_cast<int>(std::ceil(scale.low - 1e-9)),
+              last = static_cast<int>(std::floor(scale.high + 1e-9));
     const int every = std::max(1, (last - first + 5) / 6);
     for (int k = first; k <= last; ++k) {
       if ((k - last) % every == 0) ticks.push_back({std::pow(10.0, k), superscript(k)});
@@ -108,23 +120,24 @@ std::string draw_axes(const Plot& plot, const Scale& x, const Scale& y) {
   std::string out;
   for (const Tick& tick : make_ticks(x)) {
     const std::string at = number(x(tick.value));
-    out += "<line class=\"grid\" stroke=\"#e9e9ee\" x1=\"" + at + "\" x2=\"" + at + "\" y1=\"" + number(y.pixel0) + "\" y2=\"" +
-           number(y.pixel1) + "\"/><text x=\"" + at + "\" y=\"" + number(y.pixel0 + 15) + "\" text-anchor=\"middle\">" +
-           tick.label + "</text>\n";
+    out += "<line class=\"grid\" stroke=\"#e9e9ee\" x1=\"" + at + "\" x2=\"" + at + "\" y1=\"" + number(y.pixel0) +
+           "\" y2=\"" + number(y.pixel1) + "\"/><text x=\"" + at + "\" y=\"" + number(y.pixel0 + 15) +
+           "\" text-anchor=\"middle\">" + tick.label + "</text>\n";
   }
   for (const Tick& tick : make_ticks(y)) {
     const std::string at = number(y(tick.value));
-    out += "<line class=\"grid\" stroke=\"#e9e9ee\" x1=\"" + number(x.pixel0) + "\" x2=\"" + number(x.pixel1) + "\" y1=\"" + at +
-           "\" y2=\"" + at + "\"/><text x=\"" + number(x.pixel0 - 6) + "\" y=\"" + number(y(tick.value) + 3.5) +
-           "\" text-anchor=\"end\">" + tick.label + "</text>\n";
+    out += "<line class=\"grid\" stroke=\"#e9e9ee\" x1=\"" + number(x.pixel0) + "\" x2=\"" + number(x.pixel1) +
+           "\" y1=\"" + at + "\" y2=\"" + at + "\"/><text x=\"" + number(x.pixel0 - 6) + "\" y=\"" +
+           number(y(tick.value) + 3.5) + "\" text-anchor=\"end\">" + tick.label + "</text>\n";
   }
   for (const double rule : plot.rules) {
     const std::string at = number(y(rule));
-    out += "<line stroke=\"#9aa0ab\" stroke-dasharray=\"1.5 3\" x1=\"" + number(x.pixel0) + "\" x2=\"" + number(x.pixel1) +
-           "\" y1=\"" + at + "\" y2=\"" + at + "\"/>\n";
+    out += "<line stroke=\"#9aa0ab\" stroke-dasharray=\"1.5 3\" x1=\"" + number(x.pixel0) + "\" x2=\"" +
+           number(x.pixel1) + "\" y1=\"" + at + "\" y2=\"" + at + "\"/>\n";
   }
-  out += "<rect fill=\"none\" stroke=\"#6b7280\" stroke-width=\"0.8\" x=\"" + number(x.pixel0) + "\" y=\"" + number(y.pixel1) +
-         "\" width=\"" + number(x.pixel1 - x.pixel0) + "\" height=\"" + number(y.pixel0 - y.pixel1) + "\"/>\n";
+  out += "<rect fill=\"none\" stroke=\"#6b7280\" stroke-width=\"0.8\" x=\"" + number(x.pixel0) + "\" y=\"" +
+         number(y.pixel1) + "\" width=\"" + number(x.pixel1 - x.pixel0) + "\" height=\"" + number(y.pixel0 - y.pixel1) +
+         "\"/>\n";
   out += "<text x=\"" + number(0.5 * (x.pixel0 + x.pixel1)) + "\" y=\"" + number(y.pixel0 + 31) +
          "\" text-anchor=\"middle\">" + escape_xml(plot.x.label) + "</text>\n";
   const double middle = 0.5 * (y.pixel0 + y.pixel1);
@@ -139,7 +152,8 @@ std::string draw_series(const Series& series, const Scale& x, const Scale& y) {
   double last_y = 0.0;
   for (const Point& p : series.points) {
     if (!std::isfinite(p.x) || !std::isfinite(p.y)) continue;
-    const double px = x(std::max(p.x, x.logarithmic ? 1e-300 : p.x)), py = y(std::max(p.y, y.logarithmic ? 1e-300 : p.y));
+    const double px = x(std::max(p.x, x.logarithmic ? 1e-300 : p.x)),
+                 py = y(std::max(p.y, y.logarithmic ? 1e-300 : p.y));
     if (path.empty()) {
       path = "M" + number(px) + " " + number(py);
     } else {
@@ -155,8 +169,8 @@ std::string draw_series(const Series& series, const Scale& x, const Scale& y) {
   if (path.empty()) return "";
   const std::string dash = series.dashed ? " stroke-dasharray=\"5 3\"" : "";
   return "<path class=\"curve\" data-name=\"" + escape_xml(series.name) + "\" data-points=\"" + data +
-         "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"1.7\" stroke-linejoin=\"round\"" + dash + " d=\"" + path +
-         "\"/>" + dots + "\n";
+         "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"1.7\" stroke-linejoin=\"round\"" + dash + " d=\"" +
+         path + "\"/>" + dots + "\n";
 }
 
 /// Entries in rows below the title, as many per row as fit.
@@ -170,10 +184,10 @@ std::string draw_legend(const Plot& plot, double left, double top, double width,
       at_y += 14.0;
     }
     const std::string colour = s.colour.empty() ? solver_colour(s.name) : s.colour;
-    out += "<line x1=\"" + number(at_x) + "\" x2=\"" + number(at_x + 18) + "\" y1=\"" + number(at_y - 3.5) + "\" y2=\"" +
-           number(at_y - 3.5) + "\" stroke=\"" + colour + "\" stroke-width=\"2.2\"" +
-           (s.dashed ? " stroke-dasharray=\"5 3\"" : "") + "/><text x=\"" + number(at_x + 22) + "\" y=\"" + number(at_y) +
-           "\">" + escape_xml(s.name) + "</text>\n";
+    out += "<line x1=\"" + number(at_x) + "\" x2=\"" + number(at_x + 18) + "\" y1=\"" + number(at_y - 3.5) +
+           "\" y2=\"" + number(at_y - 3.5) + "\" stroke=\"" + colour + "\" stroke-width=\"2.2\"" +
+           (s.dashed ? " stroke-dasharray=\"5 3\"" : "") + "/><text x=\"" + number(at_x + 22) + "\" y=\"" +
+           number(at_y) + "\">" + escape_xml(s.name) + "</text>\n";
     at_x += entry;
   }
   *height = plot.series.empty() ? 0.0 : at_y - top + 14.0;
@@ -190,21 +204,23 @@ std::string draw_inside(const Plot& plot) {
   }
   const Scale x = make_scale(plot.x, plot.series, &Point::x, frame.left, plot.width - frame.right);
   const Scale y = make_scale(plot.y, plot.series, &Point::y, plot.height - frame.bottom, frame.top);
-  out += "<rect width=\"" + std::to_string(plot.width) + "\" height=\"" + std::to_string(plot.height) + "\" fill=\"#fff\"/>\n";
+  out += "<rect width=\"" + std::to_string(plot.width) + "\" height=\"" + std::to_string(plot.height) +
+         "\" fill=\"#fff\"/>\n";
   out += "<text x=\"" + number(frame.left) + "\" y=\"16\" font-size=\"12.5\" font-weight=\"600\" fill=\"#111827\">" +
          escape_xml(plot.title) + "</text>\n" + legend + draw_axes(plot, x, y);
   // The first series is the one to look at: drawn last, on top.
   for (std::size_t k = plot.series.size(); k-- > 0;) out += draw_series(plot.series[k], x, y);
   // What a page needs to turn pointer positions into data.
   out += "<g class=\"frame\" data-x=\"" + number(x.pixel0) + "," + number(x.pixel1) + "," + data_number(x.low) + "," +
-         data_number(x.high) + "," + (x.logarithmic ? "1" : "0") + "\" data-y=\"" + number(y.pixel0) + "," + number(y.pixel1) +
-         "\"/>\n";
+         data_number(x.high) + "," + (x.logarithmic ? "1" : "0") + "\" data-y=\"" + number(y.pixel0) + "," +
+         number(y.pixel1) + "\"/>\n";
   return out;
 }
 
 std::string open_svg(int width, int height) {
   const std::string w = std::to_string(width), h = std::to_string(height);
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + w + " " + h + "\" width=\"" + w + "\" height=\"" + h +
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + w + " " + h + "\" width=\"" + w + "\" height=\"" +
+         h +
          "\" font-family=\"system-ui, 'DejaVu Sans', Helvetica, sans-serif\" font-size=\"10.5\" fill=\"#374151\">\n";
 }
 
@@ -214,12 +230,23 @@ std::string escape_xml(const std::string& text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -245,7 +272,8 @@ std::string to_sheet(const std::vector<Plot>& plots, int columns) {
       y += row_height;
       row_height = 0;
     }
-    inside += "<g transform=\"translate(" + std::to_string(x) + "," + std::to_string(y) + ")\">\n" + draw_inside(plot) + "</g>\n";
+    inside += "<g transform=\"translate(" + std::to_string(x) + "," + std::to_string(y) + ")\">\n" + draw_inside(plot) +
+              "</g>\n";
     x += plot.width;
     ++column;
     row_height = std::max(row_height, plot.height);

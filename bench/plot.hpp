@@ -16,7 +16,7 @@ struct Series {
   std::vector<Point> points;
   std::string colour;  // empty: solver_colour(name)
   bool dashed = false;
-  bool steps = true;   // holds its value until the next point (a best-so-far curve), else straight lines
+  bool steps = true;  // holds its value until the next point (a best-so-far curve), else straight lines
   bool markers = false;
 };
 
@@ -45,7 +45,8 @@ struct Plot {
 /// Several plots on one sheet, `columns` side by side, as one SVG.
 [[nodiscard]] std::string to_sheet(const std::vector<Plot>& plots, int columns);
 
-/// The bytes of a PNG picture, drawn by rsvg-convert (Debian package librsvg2-bin). Throws Error when it is not installed.
+/// The bytes of a PNG picture, drawn by rsvg-convert (Debian package librsvg2-bin). Throws Error when it is not
+/// installed.
 [[nodiscard]] std::string to_png(const std::string& svg);
 
 /// The five characters that HTML and SVG reserve.

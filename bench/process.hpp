@@ -7,10 +7,10 @@
 namespace almond::bench {
 
 struct ProcessResult {
-  bool started = false;    // false: no such program
+  bool started = false;  // false: no such program
   bool timed_out = false;
-  int exit_code = -1;      // negative: ended by that signal
-  std::string errors;      // the last line on its standard error
+  int exit_code = -1;  // negative: ended by that signal
+  std::string errors;  // the last line on its standard error
 };
 
 /// Runs `arguments[0]` (searched in PATH) with standard output discarded and one thread for OpenMP and BLAS. After

@@ -43,10 +43,14 @@ std::string pad(const std::string& text, std::size_t width, bool right) {
 
 const char* ansi(Tone tone) {
   switch (tone) {
-    case Tone::kGood: return "\033[32m";
-    case Tone::kBad: return "\033[31m";
-    case Tone::kQuiet: return "\033[2m";
-    case Tone::kPlain: break;
+    case Tone::kGood:
+      return "\033[32m";
+    case Tone::kBad:
+      return "\033[31m";
+    case Tone::kQuiet:
+      return "\033[2m";
+    case Tone::kPlain:
+      break;
   }
   return "";
 }
@@ -128,7 +132,8 @@ std::string to_json(const Report& report) {
   for (const auto& [key, value] : report.facts) out["facts"][key] = value;
   out["claims"] = Json::array();
   for (const Claim& c : report.claims) {
-    out["claims"].push_back({{"claim", c.claim}, {"expected", c.expected}, {"measured", c.measured}, {"holds", c.holds}});
+    out["claims"].push_back(
+        {{"claim", c.claim}, {"expected", c.expected}, {"measured", c.measured}, {"holds", c.holds}});
   }
   out["tables"] = Json::object();
   for (const Table& table : report.tables) {

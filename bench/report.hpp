@@ -1,6 +1,6 @@
 #pragma once
-// What a benchmark says, independent of how it is shown: facts, claims, tables, figures. The same Report becomes text on
-// the terminal, JSON, and one self-contained HTML page.
+// What a benchmark says, independent of how it is shown: facts, claims, tables, figures. The same Report becomes text
+// on the terminal, JSON, and one self-contained HTML page.
 
 #include <string>
 #include <utility>
@@ -51,16 +51,16 @@ struct Figure {
 };
 
 struct Report {
-  std::string name;   // of the benchmark: fclib, nut, ...
-  std::string title;  // heading of the page
-  std::string lead;   // opening paragraph of the page
+  std::string name;                                        // of the benchmark: fclib, nut, ...
+  std::string title;                                       // heading of the page
+  std::string lead;                                        // opening paragraph of the page
   std::vector<std::pair<std::string, std::string>> facts;  // machine, compiler, budget, ...
   std::vector<Claim> claims;
   std::vector<Table> tables;
   std::vector<Figure> figures;
   std::vector<std::string> legend;  // names of the curves that all grouped figures share; empty: each has its own
-  std::string sheet;               // the figures as one SVG, for a PNG; may be empty
-  std::vector<std::string> notes;  // what was left out and why
+  std::string sheet;                // the figures as one SVG, for a PNG; may be empty
+  std::vector<std::string> notes;   // what was left out and why
 
   void add_claim(std::string claim, std::string expected, std::string measured, bool holds);
   [[nodiscard]] int num_held() const;

@@ -27,8 +27,8 @@ bool is_news(const TracePoint& point, const TracePoint& kept, double before) {
 
 bool Run::solved_within(double ms) const {
   if (peer) return to_natural[2] <= ms && to_residual <= ms;
-  return certificate.finite && certificate.residual <= kResidualTarget && certificate.natural_map <= kNaturalTargets[2] &&
-         time_ms <= ms;
+  return certificate.finite && certificate.residual <= kResidualTarget &&
+         certificate.natural_map <= kNaturalTargets[2] && time_ms <= ms;
 }
 
 bool Run::natural_within(double target, double ms) const { return time_to_natural(curve, target) <= ms; }

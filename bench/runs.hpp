@@ -41,7 +41,8 @@ struct Run {
 };
 
 /// Cold solves with a fresh workspace each: one traced, then `repeats` untraced ones (fewer when they are slow) whose
-/// median is time_ms. Everything from the problem to v and λ is counted, the certificate is not. The clock of the curve is scaled to the untraced solve when both made the same iterations.
+/// median is time_ms. Everything from the problem to v and λ is counted, the certificate is not. The clock of the curve
+/// is scaled to the untraced solve when both made the same iterations.
 [[nodiscard]] Run run_solver(const BenchProblem& problem, const Settings& settings, int repeats);
 
 /// Turns raw trace points into a best-so-far curve, thinned to what can be seen, and fills the times to the targets.

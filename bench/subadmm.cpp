@@ -53,12 +53,14 @@ void add_subadmm(const BenchOptions& options, const BenchProblem* quad8, Report&
     problems.push_back({name + ", trees", std::move(trees.problem), false});
   }
   const int repeats = options.quick ? 30 : 200;
-  Table table{"subadmm",
-              "The price of 100 SubADMM iterations",
-              "Times in ms, medians of cold solves in one workspace. Solve: everything from the problem to v and \u03bb; loop: the "
-              "iterations alone; Cholesky: one dense 300x300 factorisation, measured around each row.",
-              {"problem", "contacts", "dofs", "solver", "solve", "loop", "Cholesky 300", "solve / Cholesky", "natural map"},
-              {}};
+  Table table{
+      "subadmm",
+      "The price of 100 SubADMM iterations",
+      "Times in ms, medians of cold solves in one workspace. Solve: everything from the problem to v and \u03bb; loop: "
+      "the "
+      "iterations alone; Cholesky: one dense 300x300 factorisation, measured around each row.",
+      {"problem", "contacts", "dofs", "solver", "solve", "loop", "Cholesky 300", "solve / Cholesky", "natural map"},
+      {}};
   for (const BenchProblem& problem : problems) {
     for (const SolverKind kind : {SolverKind::kSubAdmm, SolverKind::kAdmmNoBody, SolverKind::kAdmmNoSub}) {
       options.progress("100 iterations, " + problem.name + "  " + to_string(kind));
@@ -66,14 +68,15 @@ void add_subadmm(const BenchOptions& options, const BenchProblem* quad8, Report&
       const Cost cost = measure(problem.problem, kind, repeats);
       const double cholesky = 0.5 * (before + time_cholesky_300());
       const double ratio = cost.solve_ms / cholesky;
-      table.rows.push_back({text_cell(problem.name), count_cell(problem.problem.num_contacts()), count_cell(problem.problem.num_dofs()),
-                            text_cell(to_string(kind)), time_cell(cost.solve_ms), time_cell(cost.loop_ms), time_cell(cholesky),
-                            ratio_cell(ratio), residual_cell(cost.natural_map)});
+      table.rows.push_back({text_cell(problem.name), count_cell(problem.problem.num_contacts()),
+                            count_cell(problem.problem.num_dofs()), text_cell(to_string(kind)),
+                            time_cell(cost.solve_ms), time_cell(cost.loop_ms), time_cell(cholesky), ratio_cell(ratio),
+                            residual_cell(cost.natural_map)});
       if (&problem != &problems.front() || quad8 == nullptr || kind != SolverKind::kSubAdmm) continue;
       report.add_claim("subadmm: 100 iterations on quad8_s300 (144 dofs, 92 contacts), everything counted",
                        "at most 1.0x a 300x300 dense Cholesky",
-                       ratio_cell(ratio).text + ": " + time_cell(cost.solve_ms).text + " ms (loop alone " + time_cell(cost.loop_ms).text +
-                           " ms) against " + time_cell(cholesky).text + " ms",
+                       ratio_cell(ratio).text + ": " + time_cell(cost.solve_ms).text + " ms (loop alone " +
+                           time_cell(cost.loop_ms).text + " ms) against " + time_cell(cholesky).text + " ms",
                        ratio <= 1.0);
     }
   }

@@ -20,7 +20,9 @@ std::string counts_text(const std::array<int, 3>& counts) {
   return std::to_string(counts[0]) + " / " + std::to_string(counts[1]) + " / " + std::to_string(counts[2]);
 }
 
-std::string limit_text(double ms) { return ms >= 1000.0 ? almond::to_text(1e-3 * ms) + " s" : almond::to_text(ms) + " ms"; }
+std::string limit_text(double ms) {
+  return ms >= 1000.0 ? almond::to_text(1e-3 * ms) + " s" : almond::to_text(ms) + " ms";
+}
 
 }  // namespace
 
@@ -51,7 +53,8 @@ Table summary_table(const std::vector<Run>& runs, double budget_ms) {
   const std::array<double, 3> limits = {0.01 * budget_ms, 0.1 * budget_ms, budget_ms};
   Table table{"summary",
               "Solved problems and mean times",
-              "Problems at natural map 1e-3 / 1e-6 / 1e-9 within each time; geometric mean of the time to each target [ms], where "
+              "Problems at natural map 1e-3 / 1e-6 / 1e-9 within each time; geometric mean of the time to each target "
+              "[ms], where "
               "an unsolved problem counts as the budget. Cold start, one thread.",
               {"solver", "problems"},
               {}};
@@ -84,9 +87,12 @@ Table summary_table(const std::vector<Run>& runs, double budget_ms) {
 }
 
 Table times_table(const std::vector<Run>& runs) {
-  Table table{"times", "Time to natural map 1e-9, problem by problem",
-              "Milliseconds; where a solver does not get there within the budget, the best natural map it reached, in red.",
-              {"problem", "contacts", "dofs"}, {}};
+  Table table{
+      "times",
+      "Time to natural map 1e-9, problem by problem",
+      "Milliseconds; where a solver does not get there within the budget, the best natural map it reached, in red.",
+      {"problem", "contacts", "dofs"},
+      {}};
   const std::vector<std::string> solvers = solver_names(runs);
   table.columns.insert(table.columns.end(), solvers.begin(), solvers.end());
   for (const std::string& problem : problem_names(runs)) {
@@ -115,10 +121,11 @@ Table times_table(const std::vector<Run>& runs) {
 Table runs_table(const std::vector<Run>& runs) {
   Table table{"runs",
               "All runs",
-              "Status is the solver's own word; residual (paper, Sec. VII) and natural map are of the answer it returned, computed "
+              "Status is the solver's own word; residual (paper, Sec. VII) and natural map are of the answer it "
+              "returned, computed "
               "alike for all. Times in ms.",
-              {"problem", "solver", "contacts", "dofs", "status", "iterations", "newton steps", "time", "residual", "natural map",
-               "to 1e-3", "to 1e-6", "to 1e-9", "to residual 1e-8"},
+              {"problem", "solver", "contacts", "dofs", "status", "iterations", "newton steps", "time", "residual",
+               "natural map", "to 1e-3", "to 1e-6", "to 1e-9", "to residual 1e-8"},
               {}};
   for (const Run& run : runs) {
     const bool good = run.certificate.natural_map <= kNaturalTargets[2];
@@ -135,8 +142,8 @@ Table runs_table(const std::vector<Run>& runs) {
   return table;
 }
 
-std::vector<PeerRatio> peer_ratios(const std::vector<Run>& runs, const std::string& solver, const std::string& peer_prefix,
-                                   double budget_ms) {
+std::vector<PeerRatio> peer_ratios(const std::vector<Run>& runs, const std::string& solver,
+                                   const std::string& peer_prefix, double budget_ms) {
   std::vector<PeerRatio> ratios;
   for (const std::string& problem : problem_names(runs)) {
     PeerRatio entry;
@@ -169,7 +176,8 @@ std::vector<PeerRatio> peer_ratios(const std::vector<Run>& runs, const std::stri
 Table ratio_table(const std::vector<PeerRatio>& ratios, const std::string& solver, const std::string& group) {
   Table table{"ratios",
               solver + " against the best of " + group,
-              "Time to natural map 1e-9 [ms]. A side that does not get there counts as the budget, so a ratio marked >= is a lower "
+              "Time to natural map 1e-9 [ms]. A side that does not get there counts as the budget, so a ratio marked "
+              ">= is a lower "
               "bound.",
               {"problem", "contacts", solver, "best peer", "its time", "times faster"},
               {}};
@@ -236,7 +244,8 @@ std::vector<Plot> curve_plots(const std::vector<Run>& runs, double budget_ms) {
     for (const Run& run : runs) {
       if (run.problem != problem) continue;
       if (plot.title.empty()) {
-        plot.title = problem + "  (" + std::to_string(run.contacts) + " contacts, " + std::to_string(run.dofs) + " dofs)";
+        plot.title =
+            problem + "  (" + std::to_string(run.contacts) + " contacts, " + std::to_string(run.dofs) + " dofs)";
       }
       Series series = natural_series(run);
       if (series.points.empty()) continue;
@@ -246,7 +255,8 @@ std::vector<Plot> curve_plots(const std::vector<Run>& runs, double budget_ms) {
     }
     plot.legend = plot.series.size() <= kMostInLegend;
     plot.x.low = std::pow(10.0, std::floor(std::log10(std::max(first, 1e-3))));
-    plot.x.high = std::max(10.0 * plot.x.low, std::min(budget_ms, std::pow(10.0, std::ceil(std::log10(std::max(last, 1e-2))))));
+    plot.x.high =
+        std::max(10.0 * plot.x.low, std::min(budget_ms, std::pow(10.0, std::ceil(std::log10(std::max(last, 1e-2))))));
     plots.push_back(std::move(plot));
   }
   return plots;

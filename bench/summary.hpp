@@ -16,8 +16,8 @@ namespace almond::bench {
 /// nullptr: there is no such run.
 [[nodiscard]] const Run* find_run(const std::vector<Run>& runs, const std::string& problem, const std::string& solver);
 
-/// Per solver: problems at 1e-3 / 1e-6 / 1e-9 within a hundredth, a tenth and the whole of the budget, geometric mean of the
-/// time to each target (an unsolved problem counts as the budget).
+/// Per solver: problems at 1e-3 / 1e-6 / 1e-9 within a hundredth, a tenth and the whole of the budget, geometric mean
+/// of the time to each target (an unsolved problem counts as the budget).
 [[nodiscard]] Table summary_table(const std::vector<Run>& runs, double budget_ms);
 
 /// One row per problem, per solver the time to natural map 1e-9; where it is not reached, the best value in red.
@@ -35,7 +35,8 @@ struct PeerRatio {
 };
 [[nodiscard]] std::vector<PeerRatio> peer_ratios(const std::vector<Run>& runs, const std::string& solver,
                                                  const std::string& peer_prefix, double budget_ms);
-[[nodiscard]] Table ratio_table(const std::vector<PeerRatio>& ratios, const std::string& solver, const std::string& group);
+[[nodiscard]] Table ratio_table(const std::vector<PeerRatio>& ratios, const std::string& solver,
+                                const std::string& group);
 
 /// Dolan and Moré: the share of problems a solver brings to the target within τ times the fastest one's time.
 [[nodiscard]] Plot performance_profile(const std::vector<Run>& runs, double target, double budget_ms);

@@ -76,7 +76,7 @@ def test_siconos_finds_the_closed_form(tmp_path):
 def test_peers_stand_beside_ours(almond, tmp_path):
     if siconos_python() is None:
         pytest.skip("Siconos is not installed")
-    result = almond("bench", "fclib", make_folder(tmp_path), "--quick", "--budget-ms", 20, "--solver", "auto", "--peers", "siconos",
+    result = almond("bench", "fclib", make_folder(tmp_path), "--quick", "--files-only", "--budget-ms", 20, "--solver", "auto", "--peers", "siconos",
                     "--json", tmp_path / "b.json")
     assert result.code == 0, result.err
     report = json.loads((tmp_path / "b.json").read_text())
@@ -91,7 +91,7 @@ def test_a_peer_that_crashes_is_a_result(almond, tmp_path):
     fake = tmp_path / "python"
     fake.write_text('#!/bin/sh\n[ "$1" = "-c" ] && exit 0\nkill -SEGV $$\n')
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
-    result = almond("bench", "fclib", make_folder(tmp_path), "--quick", "--budget-ms", 20, "--solver", "auto", "--peers", "siconos",
+    result = almond("bench", "fclib", make_folder(tmp_path), "--quick", "--files-only", "--budget-ms", 20, "--solver", "auto", "--peers", "siconos",
                     "--json", tmp_path / "b.json", env={"ALMOND_SICONOS_PYTHON": str(fake)})
     assert result.code == 0, result.err
     report = json.loads((tmp_path / "b.json").read_text())
@@ -103,7 +103,7 @@ def test_a_peer_that_crashes_is_a_result(almond, tmp_path):
 
 def test_absent_peers_are_told(almond, tmp_path):
     nowhere = str(tmp_path / "no-python")
-    result = almond("bench", "fclib", make_folder(tmp_path), "--quick", "--budget-ms", 20, "--solver", "pgs",
+    result = almond("bench", "fclib", make_folder(tmp_path), "--quick", "--files-only", "--budget-ms", 20, "--solver", "pgs",
                     env={"ALMOND_SICONOS_PYTHON": nowhere, "ALMOND_PINOCCHIO_PYTHON": nowhere})
     assert result.code == 0 and "Siconos is left out" in result.err and "Pinocchio is left out" in result.err
 
