@@ -253,6 +253,7 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
       id = ws.count++;
       if (static_cast<int>(ws.islands.size()) < ws.count) ws.islands.emplace_back();
       clear(ws.islands[id]);
+      ws.islands[id].problem = &problem;
       if (!options.whole) ws.island_of[root] = id;
     }
     ws.island_of[s] = id;
@@ -300,6 +301,8 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
     c.dim = dim;
     c.index = order++;
     c.num_sides = num_sides;
+    c.parts = sides.data();
+    c.num_parts = num_sides;
     c.row = island.rows;
     for (int s = 0; s < num_sides; ++s) c.node[s] = ws.node_of[sides[s].subsystem];
     const bool same = num_sides == 2 && c.node[0] == c.node[1];

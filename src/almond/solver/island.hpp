@@ -42,6 +42,8 @@ struct Constraint {
   int slot[2] = {-1, -1};   // first side row of each side
   int J[2] = {-1, -1};      // into Island::J, row-major dim x ld(node)
   int index = 0;            // of the contact or row in the problem, in λ's block order
+  const Side* parts = nullptr;  // the problem's sides, before two on one node were merged
+  int num_parts = 0;
 };
 
 struct Island {
@@ -52,6 +54,7 @@ struct Island {
   int v_size = 0;           // padded
   int num_dofs = 0;         // unpadded
 
+  const ContactProblem* problem = nullptr;  // where the island was compiled from; trees are read there
   std::vector<Node> nodes;
   std::vector<Constraint> constraints;
   std::vector<double> U;              // per node, A = U Uᵀ

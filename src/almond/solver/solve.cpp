@@ -49,6 +49,10 @@ SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
   o.anderson = settings.admm_anderson;
   o.fixed = settings.fixed_iterations;
   o.max_iterations = settings.fixed_iterations ? settings.max_iterations : kFirstOrderLimit;
+  o.pseudo_density = settings.admm_pseudo_density;
+  o.tree_path = settings.solver == SolverKind::kAdmmNoBody ? TreePath::kDense
+                : settings.admm_aba                        ? TreePath::kArticulated
+                                                           : TreePath::kCheapest;
   o.pool = pool;
   return o;
 }
