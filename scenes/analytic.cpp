@@ -225,8 +225,8 @@ NamedProblem make_scalar_rows() {
 }
 
 NamedProblem make_wedge_jam() {
-  // Walls at ±alpha from the vertical, mu > tan(alpha): sliding out, friction pulls back more than the walls push, so no
-  // impulse reaches the speed that both biases demand.
+  // Walls at ±alpha from the vertical, mu > tan(alpha): sliding out, friction pulls back more than the walls push, so
+  // no impulse reaches the speed that both biases demand.
   const double alpha = 20.0 * kPi / 180.0, mu = 0.6, bias = -0.2;
   ContactProblem problem;
   const Vec3 fall(0.0, 0.0, -kGravity * kStep);

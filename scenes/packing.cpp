@@ -14,7 +14,8 @@ class Cells {
   void fill(const std::vector<Vec3>& centres) {
     for (auto& cell : cells_) cell.clear();
     for (std::size_t i = 0; i < centres.size(); ++i) {
-      const std::size_t cell = index(coordinate(centres[i].x()), coordinate(centres[i].y()), coordinate(centres[i].z()));
+      const std::size_t cell =
+          index(coordinate(centres[i].x()), coordinate(centres[i].y()), coordinate(centres[i].z()));
       if (cell >= cells_.size()) cells_.resize(cell + 1);
       cells_[cell].push_back(static_cast<int>(i));
     }
@@ -72,8 +73,7 @@ void find_touches(const Cells& cells, double radius, double width, Packing& pack
       const Vec3 delta = c - packing.centres[j];
       const double distance = delta.norm();
       if (distance - 2.0 * radius < near)
-        packing.touches.push_back(
-            {j, i, 0.5 * (c + packing.centres[j]), delta / distance, distance - 2.0 * radius});
+        packing.touches.push_back({j, i, 0.5 * (c + packing.centres[j]), delta / distance, distance - 2.0 * radius});
     });
   }
 }

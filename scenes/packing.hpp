@@ -8,11 +8,11 @@
 namespace almond::scenes {
 
 struct Touch {
-  int a;        // -1: wall or floor
-  int b;        // the normal points towards b
-  Vec3 point;   // [m]
+  int a;       // -1: wall or floor
+  int b;       // the normal points towards b
+  Vec3 point;  // [m]
   Vec3 normal;
-  double gap;   // [m], negative: overlap
+  double gap;  // [m], negative: overlap
 };
 
 struct Packing {

@@ -22,8 +22,8 @@ struct NamedProblem {
 
 // ---- closed forms (analytic.cpp)
 
-/// A box on an inclined plane, axes along the slope (x down), four contacts. Sticks below the friction angle, slides above:
-/// v_x = max(0, speed + g dt (sin a - mu cos a)).
+/// A box on an inclined plane, axes along the slope (x down), four contacts. Sticks below the friction angle, slides
+/// above: v_x = max(0, speed + g dt (sin a - mu cos a)).
 [[nodiscard]] NamedProblem make_slope_block(double angle_deg, double mu, double speed);
 /// A box dropped flat on the ground with `speed` downwards: it stops dead.
 [[nodiscard]] NamedProblem make_dropped_box(double speed);

@@ -39,8 +39,8 @@ inline Vec6 make_impulse(const Vec3& force, double dt) {
   return impulse;
 }
 
-/// A contact at `point` (world) whose normal, third column of R, points towards body `b`; `a` may be kGround. Subsystem i
-/// is bodies[i].
+/// A contact at `point` (world) whose normal, third column of R, points towards body `b`; `a` may be kGround. Subsystem
+/// i is bodies[i].
 inline void add_point_contact(ContactProblem& problem, const std::vector<RigidBody>& bodies, int a, int b,
                               const Vec3& point, const Mat3& R, double mu, const Vec3& e) {
   SideInput side_b, side_a;

@@ -16,8 +16,8 @@ namespace {
 struct TreeBuilder {
   Vec3 reference = Vec3::Zero();  // world
   Tree tree;
-  std::vector<Vec3> centre;    // (bodies) centre of mass, world
-  std::vector<double> mass;    // (bodies)
+  std::vector<Vec3> centre;  // (bodies) centre of mass, world
+  std::vector<double> mass;  // (bodies)
   std::vector<Vec6> columns;
 
   /// Adds a body with the given motion subspace columns; `point` and axes are in the world.
@@ -32,7 +32,9 @@ struct TreeBuilder {
     return tree.num_bodies() - 1;
   }
 
-  std::vector<Vec6> hinge(const Vec3& axis, const Vec3& point) const { return {make_revolute(axis, point - reference)}; }
+  std::vector<Vec6> hinge(const Vec3& axis, const Vec3& point) const {
+    return {make_revolute(axis, point - reference)};
+  }
 
   static std::vector<Vec6> floating() {
     std::vector<Vec6> joint(6, Vec6::Zero());
@@ -253,9 +255,14 @@ NamedProblem make_branching_tree(int bodies, int contacts, std::uint64_t seed) {
       case 0:  // ball
         for (int k = 0; k < 3; ++k) motion.push_back(make_revolute(Vec3::Unit(k), joint - t.reference));
         break;
-      case 1: motion = t.hinge(random.direction(), joint); break;
-      case 2: motion.push_back(make_prismatic(random.direction())); break;
-      default: break;  // welded
+      case 1:
+        motion = t.hinge(random.direction(), joint);
+        break;
+      case 2:
+        motion.push_back(make_prismatic(random.direction()));
+        break;
+      default:
+        break;  // welded
     }
     const Mat3 R = random.rotation();
     t.add(parent, motion, random.uniform(0.3, 1.0), centre,

@@ -48,9 +48,9 @@ void expect_finite(const Solution& solution) {
   EXPECT_TRUE(solution.lambda.allFinite());
   const Certificate& c = solution.certificate;
   EXPECT_TRUE(c.finite);
-  for (const double value : {c.residual, c.natural_map, c.normal_violation, c.complementarity, c.cone_violation,
-                             c.slip_error, c.dynamics_residual, c.row_violation, solution.info.time_ms,
-                             solution.info.setup_ms})
+  for (const double value :
+       {c.residual, c.natural_map, c.normal_violation, c.complementarity, c.cone_violation, c.slip_error,
+        c.dynamics_residual, c.row_violation, solution.info.time_ms, solution.info.setup_ms})
     EXPECT_TRUE(std::isfinite(value)) << value;
 }
 
@@ -62,21 +62,39 @@ std::string shared_folder() {
   return fs::is_directory(path, ignored) ? path.string() : "";
 }
 
-std::vector<scenes::NamedProblem> feasible_problems() {
+namespace {
+
+void add(std::vector<scenes::NamedProblem>& problems, scenes::NamedProblem named, std::uint64_t seed) {
+  named.name.append("_").append(std::to_string(seed));
+  problems.push_back(std::move(named));
+}
+
+}  // namespace
+
+std::vector<scenes::NamedProblem> unique_problems() {
   std::vector<scenes::NamedProblem> problems;
-  const auto add = [&problems](scenes::NamedProblem named, int seed) {
-    named.name += "_" + std::to_string(seed);
-    problems.push_back(std::move(named));
-  };
-  for (int seed = 1; seed <= 4; ++seed) {
-    add(scenes::make_random(4, 8, 0.3, static_cast<std::uint64_t>(seed)), seed);
-    add(scenes::make_frictionless(4, 8, static_cast<std::uint64_t>(seed)), seed);
-    add(scenes::make_nut(16, static_cast<std::uint64_t>(seed)), seed);
-    add(scenes::make_block_pile(6, static_cast<std::uint64_t>(seed)), seed);
-    add(scenes::make_quadrupeds(2, static_cast<std::uint64_t>(seed)), seed);
-    add(scenes::make_closed_chain(5, static_cast<std::uint64_t>(seed)), seed);
-    add(scenes::make_branching_tree(8, 6, static_cast<std::uint64_t>(seed)), seed);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    add(problems, scenes::make_random(4, 8, 0.3, seed), seed);
+    add(problems, scenes::make_frictionless(4, 8, seed), seed);
+    add(problems, scenes::make_quadrupeds(2, seed), seed);
+    add(problems, scenes::make_closed_chain(5, seed), seed);
+    add(problems, scenes::make_branching_tree(8, 6, seed), seed);
   }
+  return problems;
+}
+
+std::vector<scenes::NamedProblem> hyperstatic_problems() {
+  std::vector<scenes::NamedProblem> problems;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    add(problems, scenes::make_nut(16, seed), seed);
+    add(problems, scenes::make_block_pile(6, seed), seed);
+  }
+  return problems;
+}
+
+std::vector<scenes::NamedProblem> feasible_problems() {
+  std::vector<scenes::NamedProblem> problems = unique_problems();
+  for (scenes::NamedProblem& named : hyperstatic_problems()) problems.push_back(std::move(named));
   return problems;
 }
 

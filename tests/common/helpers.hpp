@@ -36,7 +36,12 @@ std::string error_of(Action action);
 /// Folder with problems of others (fclib/, problems/): $ALMOND_SHARED, or ../shared beside the repository. Empty: none.
 [[nodiscard]] std::string shared_folder();
 
-/// Feasible problems of every family, small enough for all solvers.
+/// Small feasible problems whose contact velocity is unique.
+inline constexpr int kNumUniqueProblems = 20;
+[[nodiscard]] std::vector<scenes::NamedProblem> unique_problems();
+/// Small feasible problems with more contacts than dofs: many λ, and sometimes many v.
+[[nodiscard]] std::vector<scenes::NamedProblem> hyperstatic_problems();
+/// Both.
 [[nodiscard]] std::vector<scenes::NamedProblem> feasible_problems();
 
 /// As a name of a parametrised test: letters and digits only.

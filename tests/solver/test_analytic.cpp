@@ -20,7 +20,7 @@ struct Case {
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 const Case kCases[] = {
-    {"SlopeSticks", [] { return scenes::make_slope_block(26.0, 0.5, 0.0); }},   // friction angle 26.57 degrees
+    {"SlopeSticks", [] { return scenes::make_slope_block(26.0, 0.5, 0.0); }},  // friction angle 26.57 degrees
     {"SlopeSlides", [] { return scenes::make_slope_block(27.0, 0.5, 0.0); }},
     {"SlopeStopsWithinTheStep", [] { return scenes::make_slope_block(10.0, 0.5, 0.01); }},
     {"SlopeBrakes", [] { return scenes::make_slope_block(10.0, 0.5, 2.0); }},
@@ -59,9 +59,9 @@ TEST_P(Analytic, MatchesTheClosedForm) {
 
 INSTANTIATE_TEST_SUITE_P(Solvers, Analytic,
                          ::testing::Combine(::testing::ValuesIn(testing::all_solvers()), ::testing::ValuesIn(kCases)),
-                         [](const auto& info) {
-                           return testing::test_name(to_string(std::get<0>(info.param))) + "_" +
-                                  std::get<1>(info.param).name;
+                         [](const auto& instance) {
+                           return testing::test_name(to_string(std::get<0>(instance.param))) + "_" +
+                                  std::get<1>(instance.param).name;
                          });
 
 class Tower : public ::testing::TestWithParam<std::tuple<SolverKind, int, double>> {};
@@ -80,10 +80,10 @@ TEST_P(Tower, RestsAtAnyMassRatio) {
 INSTANTIATE_TEST_SUITE_P(Solvers, Tower,
                          ::testing::Combine(::testing::Values(SolverKind::kCanal, SolverKind::kSpn, SolverKind::kAuto),
                                             ::testing::Values(2, 5, 10), ::testing::Values(1e2, 1e3, 1e4)),
-                         [](const auto& info) {
-                           return testing::test_name(to_string(std::get<0>(info.param))) + "_" +
-                                  std::to_string(std::get<1>(info.param)) + "Boxes_" +
-                                  std::to_string(static_cast<int>(std::get<2>(info.param)));
+                         [](const auto& instance) {
+                           return testing::test_name(to_string(std::get<0>(instance.param))) + "_" +
+                                  std::to_string(std::get<1>(instance.param)) + "Boxes_" +
+                                  std::to_string(static_cast<int>(std::get<2>(instance.param)));
                          });
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Contact problems that others wrote, solved by the default solver and judged by the certificate. They are not part of the
-// repository: the tests skip where the folder is absent.
+// Contact problems that others wrote, solved by the default solver and judged by the certificate. They are not part of
+// the repository: the tests skip where the folder is absent.
 
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TEST_P(Foreign, ProblemsAreSolvedByAuto) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, Foreign, ::testing::Values("fclib", "problems"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& instance) { return std::string(instance.param); });
 
 }  // namespace
 }  // namespace almond

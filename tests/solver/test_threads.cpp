@@ -31,7 +31,7 @@ TEST_P(Threads, CountDoesNotChangeTheBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Solvers, Threads, ::testing::ValuesIn(testing::all_solvers()),
-                         [](const auto& info) { return testing::test_name(to_string(info.param)); });
+                         [](const auto& instance) { return testing::test_name(to_string(instance.param)); });
 
 }  // namespace
 }  // namespace almond

@@ -169,7 +169,7 @@ TEST_P(TreeSolve, ArticulatedBodyVariantAgrees) {
 INSTANTIATE_TEST_SUITE_P(Solvers, TreeSolve,
                          ::testing::Values(SolverKind::kAuto, SolverKind::kCanal, SolverKind::kSubAdmm,
                                            SolverKind::kSpn, SolverKind::kPgs),
-                         [](const auto& info) { return testing::test_name(to_string(info.param)); });
+                         [](const auto& instance) { return testing::test_name(to_string(instance.param)); });
 
 }  // namespace
 }  // namespace almond

@@ -4,7 +4,8 @@
 //   velocity   V = [v; ω]: v is the velocity of the point of the body that passes the reference point
 //   wrench     F = [f; τ]: τ is the moment about the reference point;  power = Vᵀ F
 //
-// Points are given relative to the reference point. A reference near the bodies keeps m|c|² from swamping a small inertia.
+// Points are given relative to the reference point. A reference near the bodies keeps m|c|² from swamping a small
+// inertia.
 
 #include <Eigen/Geometry>
 #include <cmath>

@@ -39,10 +39,13 @@ struct RowView {
 /// λ - (the law's answer to λ - ρ w): zero iff the row's law holds, for any ρ > 0.
 double row_map(const RowView& view, double lambda, double w, double rho) {
   switch (view.kind) {
-    case RowKind::kHard: return lambda - std::max(0.0, lambda - rho * w);
-    case RowKind::kBounded: return lambda - std::clamp(lambda - rho * w, -view.row->limit, view.row->limit);
+    case RowKind::kHard:
+      return lambda - std::max(0.0, lambda - rho * w);
+    case RowKind::kBounded:
+      return lambda - std::clamp(lambda - rho * w, -view.row->limit, view.row->limit);
     case RowKind::kSoft:
-    case RowKind::kEquality: return rho * w;
+    case RowKind::kEquality:
+      return rho * w;
   }
   return 0.0;
 }
@@ -72,8 +75,7 @@ using Factors = std::vector<Eigen::LLT<MatX>>;
 Factors factor_subsystems(const ContactProblem& problem) {
   Factors factors;
   factors.reserve(problem.subsystems.size());
-  for (std::size_t s = 0; s < problem.subsystems.size(); ++s)
-    factors.emplace_back(problem.A(static_cast<int>(s)));
+  for (std::size_t s = 0; s < problem.subsystems.size(); ++s) factors.emplace_back(problem.A(static_cast<int>(s)));
   return factors;
 }
 
@@ -112,8 +114,7 @@ void add_transposed(const ContactProblem& problem, const Constraint& constraint,
                     VecX& out) {
   for (int s = 0; s < constraint.num_sides; ++s) {
     const Subsystem& sub = problem.subsystems[constraint.sides[s].subsystem];
-    out.segment(sub.offset, sub.dofs) +=
-        problem.J(constraint.sides[s], rows).transpose() * MapConstVec(lambda, rows);
+    out.segment(sub.offset, sub.dofs) += problem.J(constraint.sides[s], rows).transpose() * MapConstVec(lambda, rows);
   }
 }
 
@@ -213,8 +214,8 @@ ContactMode find_mode(double mu, const Vec3& lambda, const Vec3& w, double lambd
 }  // namespace
 
 VecX compute_velocity(const ContactProblem& problem, const VecX& lambda) {
-  require(lambda.size() == problem.num_rows(), "lambda: has " + std::to_string(lambda.size()) + " values, expected " +
-                                                   std::to_string(problem.num_rows()));
+  require(lambda.size() == problem.num_rows(),
+          "lambda: has " + std::to_string(lambda.size()) + " values, expected " + std::to_string(problem.num_rows()));
   VecX v = MapConstVec(problem.b.data(), problem.num_dofs());
   v += apply_transposed(problem, list_rows(problem), lambda);
   solve_subsystems(problem, factor_subsystems(problem), v);
@@ -222,10 +223,10 @@ VecX compute_velocity(const ContactProblem& problem, const VecX& lambda) {
 }
 
 Certificate make_certificate(const ContactProblem& problem, const VecX& v_in, const VecX& lambda) {
-  require(lambda.size() == problem.num_rows(), "lambda: has " + std::to_string(lambda.size()) + " values, expected " +
-                                                   std::to_string(problem.num_rows()));
-  require(v_in.size() == problem.num_dofs(), "v: has " + std::to_string(v_in.size()) + " values, expected " +
-                                                 std::to_string(problem.num_dofs()));
+  require(lambda.size() == problem.num_rows(),
+          "lambda: has " + std::to_string(lambda.size()) + " values, expected " + std::to_string(problem.num_rows()));
+  require(v_in.size() == problem.num_dofs(),
+          "v: has " + std::to_string(v_in.size()) + " values, expected " + std::to_string(problem.num_dofs()));
   Certificate certificate;
   const int num_contacts = problem.num_contacts(), num_constraints = num_contacts + problem.num_scalar_rows();
   certificate.mode.assign(static_cast<std::size_t>(num_contacts), ContactMode::kOpen);

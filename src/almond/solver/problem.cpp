@@ -13,16 +13,31 @@ namespace {
 // How far A may be from symmetric, from its tree, and J from J_body, relative to the largest entry.
 constexpr double kConsistency = 1e-9;
 
-std::string place_of(const char* what, std::size_t index) { return std::string(what) + " " + std::to_string(index); }
+/// Where something went wrong, spelled out only when it did: building a problem allocates nothing but its pools.
+struct Place {
+  const char* what;
+  std::size_t index;
+  int side = -1;
+  [[nodiscard]] std::string text() const {
+    std::string out = std::string(what) + " " + std::to_string(index);
+    return side < 0 ? out : out + " side " + std::to_string(side);
+  }
+};
+
+[[noreturn]] void fail(const Place& place, const std::string& message) { throw Error(place.text() + ": " + message); }
+
+std::string missing(const char* what, int index, int count) {
+  return std::string(what) + " " + std::to_string(index) + " does not exist (there are " + std::to_string(count) + ")";
+}
 
 std::string size_text(Eigen::Index rows, Eigen::Index cols) {
   return std::to_string(rows) + " x " + std::to_string(cols);
 }
 
 /// Pools are indexed by int: a pool that would outgrow it is refused instead of wrapping around.
-int pool_start(const std::vector<double>& pool, Eigen::Index added, const std::string& place) {
+int pool_start(const std::vector<double>& pool, Eigen::Index added, const Place& place) {
   const auto size = static_cast<std::int64_t>(pool.size()) + static_cast<std::int64_t>(added);
-  require(size <= std::numeric_limits<int>::max(), place + ": the problem exceeds 2^31 matrix entries");
+  if (size > std::numeric_limits<int>::max()) fail(place, "the problem exceeds 2^31 matrix entries");
   return static_cast<int>(pool.size());
 }
 
@@ -31,31 +46,28 @@ bool all_finite(const Matrix& matrix) {
   return matrix.size() == 0 || matrix.allFinite();
 }
 
-int append(std::vector<double>& pool, const double* data, Eigen::Index count, const std::string& place) {
+int append(std::vector<double>& pool, const double* data, Eigen::Index count, const Place& place) {
   const int start = pool_start(pool, count, place);
   pool.insert(pool.end(), data, data + count);
   return start;
 }
 
 /// Sizes and indices of a side against the problem as it stands.
-void check_side(const ContactProblem& problem, const SideInput& side, int rows, const std::string& place) {
+void check_side(const ContactProblem& problem, const SideInput& side, int rows, const Place& place) {
   const auto count = static_cast<int>(problem.subsystems.size());
-  require(side.subsystem >= 0 && side.subsystem < count,
-          place + ": subsystem " + std::to_string(side.subsystem) + " does not exist (there are " +
-              std::to_string(count) + ")");
+  if (side.subsystem < 0 || side.subsystem >= count) fail(place, missing("subsystem", side.subsystem, count));
   const Subsystem& sub = problem.subsystems[side.subsystem];
-  if (side.J.size() > 0 || side.body < 0)
-    require(side.J.rows() == rows && side.J.cols() == sub.dofs,
-            place + ": J is " + size_text(side.J.rows(), side.J.cols()) + ", expected " + size_text(rows, sub.dofs));
+  const bool has_J = side.J.size() > 0 || side.body < 0;
+  if (has_J && (side.J.rows() != rows || side.J.cols() != sub.dofs))
+    fail(place, "J is " + size_text(side.J.rows(), side.J.cols()) + ", expected " + size_text(rows, sub.dofs));
   if (side.body < 0) return;
-  require(sub.tree >= 0, place + ": body " + std::to_string(side.body) + " is named but subsystem " +
-                             std::to_string(side.subsystem) + " has no tree");
+  if (sub.tree < 0)
+    fail(place, "body " + std::to_string(side.body) + " is named but subsystem " + std::to_string(side.subsystem) +
+                    " has no tree");
   const int bodies = problem.trees[sub.tree].num_bodies();
-  require(side.body < bodies, place + ": body " + std::to_string(side.body) + " does not exist (there are " +
-                                  std::to_string(bodies) + ")");
-  require(side.J_body.rows() == rows && side.J_body.cols() == 6,
-          place + ": J_body is " + size_text(side.J_body.rows(), side.J_body.cols()) + ", expected " +
-              size_text(rows, 6));
+  if (side.body >= bodies) fail(place, missing("body", side.body, bodies));
+  if (side.J_body.rows() != rows || side.J_body.cols() != 6)
+    fail(place, "J_body is " + size_text(side.J_body.rows(), side.J_body.cols()) + ", expected " + size_text(rows, 6));
 }
 
 /// J = J_body J_b, written row by row into the pool (at `start`, rows x dofs).
@@ -67,7 +79,7 @@ void expand_body_jacobian(const Tree& tree, int body, const MapConstMatr& J_body
       for (Eigen::Index r = 0; r < rows; ++r) J[r * dofs + k] = J_body.row(r).dot(tree.S.col(k));
 }
 
-Side store_side(ContactProblem& problem, const SideInput& input, int rows, const std::string& place) {
+Side store_side(ContactProblem& problem, const SideInput& input, int rows, const Place& place) {
   Side side;
   side.subsystem = input.subsystem;
   const Subsystem& sub = problem.subsystems[input.subsystem];
@@ -88,28 +100,27 @@ Side store_side(ContactProblem& problem, const SideInput& input, int rows, const
 }
 
 int add_contact_sides(ContactProblem& problem, double mu, const Vec3& e, const SideInput* const* sides, int count) {
-  const std::string place = place_of("contact", problem.contacts.size());
-  for (int s = 0; s < count; ++s) check_side(problem, *sides[s], 3, place + " side " + std::to_string(s));
+  const std::size_t index = problem.contacts.size();
+  for (int s = 0; s < count; ++s) check_side(problem, *sides[s], 3, {"contact", index, s});
   Contact contact;
   contact.mu = mu;
   contact.e = e;
   contact.num_sides = count;
-  for (int s = 0; s < count; ++s) contact.sides[s] = store_side(problem, *sides[s], 3, place);
+  for (int s = 0; s < count; ++s) contact.sides[s] = store_side(problem, *sides[s], 3, {"contact", index, s});
   problem.contacts.push_back(contact);
-  return static_cast<int>(problem.contacts.size()) - 1;
+  return static_cast<int>(index);
 }
 
 int add_row(ContactProblem& problem, std::vector<Row>& pool, const char* kind, Row row,
             const std::vector<SideInput>& sides) {
-  const std::string place = place_of(kind, pool.size());
-  require(sides.size() == 1 || sides.size() == 2,
-          place + ": has " + std::to_string(sides.size()) + " sides, expected 1 or 2");
-  for (std::size_t s = 0; s < sides.size(); ++s)
-    check_side(problem, sides[s], 1, place + " side " + std::to_string(s));
+  const std::size_t index = pool.size();
+  if (sides.empty() || sides.size() > 2)
+    fail({kind, index}, "has " + std::to_string(sides.size()) + " sides, expected 1 or 2");
   row.num_sides = static_cast<int>(sides.size());
-  for (std::size_t s = 0; s < sides.size(); ++s) row.sides[s] = store_side(problem, sides[s], 1, place);
+  for (int s = 0; s < row.num_sides; ++s) check_side(problem, sides[s], 1, {kind, index, s});
+  for (int s = 0; s < row.num_sides; ++s) row.sides[s] = store_side(problem, sides[s], 1, {kind, index, s});
   pool.push_back(row);
-  return static_cast<int>(pool.size()) - 1;
+  return static_cast<int>(index);
 }
 
 /// Structure of a tree: sizes, order of bodies, offsets.
@@ -118,14 +129,14 @@ void check_tree(const Tree& tree, const std::string& place) {
   require(static_cast<int>(tree.dof_offset.size()) == bodies + 1,
           place + ": dof_offset has " + std::to_string(tree.dof_offset.size()) + " entries, expected " +
               std::to_string(bodies + 1));
-  require(static_cast<int>(tree.M.size()) == bodies, place + ": M has " + std::to_string(tree.M.size()) +
-                                                         " inertias, expected " + std::to_string(bodies));
+  require(static_cast<int>(tree.M.size()) == bodies,
+          place + ": M has " + std::to_string(tree.M.size()) + " inertias, expected " + std::to_string(bodies));
   require(tree.diagonal.size() == tree.num_dofs(), place + ": diagonal has " + std::to_string(tree.diagonal.size()) +
                                                        " entries, expected " + std::to_string(tree.num_dofs()));
   for (int b = 0; b < bodies; ++b) {
-    require(tree.parent[b] >= -1 && tree.parent[b] < b,
-            place + ": body " + std::to_string(b) + " has parent " + std::to_string(tree.parent[b]) +
-                ", expected -1 to " + std::to_string(b - 1));
+    require(tree.parent[b] >= -1 && tree.parent[b] < b, place + ": body " + std::to_string(b) + " has parent " +
+                                                            std::to_string(tree.parent[b]) + ", expected -1 to " +
+                                                            std::to_string(b - 1));
     require(tree.dof_offset[b] <= tree.dof_offset[b + 1],
             place + ": dof_offset decreases at body " + std::to_string(b));
   }
@@ -137,7 +148,7 @@ void check_tree(const Tree& tree, const std::string& place) {
 // ---------------------------------------------------------------- validate
 
 void validate_subsystem(const ContactProblem& problem, int index) {
-  const std::string place = place_of("subsystem", static_cast<std::size_t>(index));
+  const std::string place = Place{"subsystem", static_cast<std::size_t>(index)}.text();
   const Subsystem& sub = problem.subsystems[index];
   require(sub.dofs > 0, place + ": has " + std::to_string(sub.dofs) + " dofs, expected >= 1");
   const auto entries = static_cast<std::int64_t>(sub.dofs) * sub.dofs;
@@ -153,12 +164,11 @@ void validate_subsystem(const ContactProblem& problem, int index) {
   require(A.llt().info() == Eigen::Success, place + ": A is not positive definite");
   if (sub.tree < 0) return;
   require(sub.tree < static_cast<int>(problem.trees.size()),
-          place + ": tree " + std::to_string(sub.tree) + " does not exist (there are " +
-              std::to_string(problem.trees.size()) + ")");
+          place + ": " + missing("tree", sub.tree, static_cast<int>(problem.trees.size())));
   const Tree& tree = problem.trees[sub.tree];
   check_tree(tree, place + " tree");
-  require(tree.num_dofs() == sub.dofs, place + ": tree has " + std::to_string(tree.num_dofs()) + " dofs, expected " +
-                                           std::to_string(sub.dofs));
+  require(tree.num_dofs() == sub.dofs,
+          place + ": tree has " + std::to_string(tree.num_dofs()) + " dofs, expected " + std::to_string(sub.dofs));
   MatX composed(sub.dofs, sub.dofs);
   std::vector<Mat6> scratch;
   compose(tree, tree.M, tree.diagonal, scratch, composed);
@@ -176,17 +186,14 @@ void validate_block(const std::vector<double>& pool, int start, std::int64_t cou
 
 void validate_side(const ContactProblem& problem, const Side& side, int rows, const std::string& place) {
   const auto count = static_cast<int>(problem.subsystems.size());
-  require(side.subsystem >= 0 && side.subsystem < count,
-          place + ": subsystem " + std::to_string(side.subsystem) + " does not exist (there are " +
-              std::to_string(count) + ")");
+  require(side.subsystem >= 0 && side.subsystem < count, place + ": " + missing("subsystem", side.subsystem, count));
   const Subsystem& sub = problem.subsystems[side.subsystem];
   validate_block(problem.J_pool, side.J_start, static_cast<std::int64_t>(rows) * sub.dofs, place + ": J");
   if (side.body < 0) return;
   require(sub.tree >= 0, place + ": body " + std::to_string(side.body) + " is named but subsystem " +
                              std::to_string(side.subsystem) + " has no tree");
   const Tree& tree = problem.trees[sub.tree];
-  require(side.body < tree.num_bodies(), place + ": body " + std::to_string(side.body) + " does not exist (there are " +
-                                             std::to_string(tree.num_bodies()) + ")");
+  require(side.body < tree.num_bodies(), place + ": " + missing("body", side.body, tree.num_bodies()));
   validate_block(problem.J_pool, side.J_body_start, static_cast<std::int64_t>(rows) * 6, place + ": J_body");
   MatXr expanded(rows, sub.dofs);
   expand_body_jacobian(tree, side.body, problem.J_body(side, rows), expanded.data());
@@ -282,8 +289,9 @@ std::vector<int> uniform_blocks(const std::vector<int>& fine, int size) {
   return static_cast<int>(offsets.size()) == fine.back() / size + 1 ? offsets : std::vector<int>{};
 }
 
-/// Subsystems for a matrix that came without offsets. A diagonal mass matrix falls apart into single dofs, which contacts
-/// join again: bodies of 6 or points of 3 are tried first, then blocks are merged until no contact touches three.
+/// Subsystems for a matrix that came without offsets. A diagonal mass matrix falls apart into single dofs, which
+/// contacts join again: bodies of 6 or points of 3 are tried first, then blocks are merged until no contact touches
+/// three.
 std::vector<int> guess_offsets(const MatX& A, const MatX& J) {
   std::vector<int> offsets = find_blocks(A);
   if (at_most_two(J, offsets)) return offsets;
@@ -358,12 +366,12 @@ void ContactProblem::clear() {
 }
 
 int ContactProblem::add_subsystem(const Eigen::Ref<const MatX>& A_in, const Eigen::Ref<const VecX>& b_in) {
-  const std::string place = place_of("subsystem", subsystems.size());
-  require(A_in.rows() > 0, place + ": has 0 dofs, expected >= 1");
-  require(A_in.rows() == A_in.cols(),
-          place + ": A is " + size_text(A_in.rows(), A_in.cols()) + ", expected a square matrix");
-  require(b_in.size() == A_in.rows(), place + ": b has " + std::to_string(b_in.size()) + " values, expected " +
-                                          std::to_string(A_in.rows()));
+  const Place place{"subsystem", subsystems.size()};
+  if (A_in.rows() == 0) fail(place, "has 0 dofs, expected >= 1");
+  if (A_in.rows() != A_in.cols())
+    fail(place, "A is " + size_text(A_in.rows(), A_in.cols()) + ", expected a square matrix");
+  if (b_in.size() != A_in.rows())
+    fail(place, "b has " + std::to_string(b_in.size()) + " values, expected " + std::to_string(A_in.rows()));
   Subsystem sub;
   sub.dofs = static_cast<int>(A_in.rows());
   sub.offset = pool_start(b, b_in.size(), place);
@@ -375,8 +383,7 @@ int ContactProblem::add_subsystem(const Eigen::Ref<const MatX>& A_in, const Eige
 }
 
 int ContactProblem::add_tree(const Tree& tree, const Eigen::Ref<const VecX>& b_in) {
-  const std::string place = place_of("subsystem", subsystems.size());
-  check_tree(tree, place + " tree");
+  check_tree(tree, Place{"subsystem", subsystems.size()}.text() + " tree");
   MatX composed(tree.num_dofs(), tree.num_dofs());
   std::vector<Mat6> scratch;
   compose(tree, tree.M, tree.diagonal, scratch, composed);
@@ -426,28 +433,27 @@ int ContactProblem::add_bounded(double e, double limit, const std::vector<SideIn
 void ContactProblem::validate() const {
   int offset = 0;
   for (std::size_t s = 0; s < subsystems.size(); ++s) {
-    require(subsystems[s].offset == offset, place_of("subsystem", s) + ": begins at dof " +
-                                                std::to_string(subsystems[s].offset) + ", expected " +
-                                                std::to_string(offset));
+    const Place place{"subsystem", s};
+    if (subsystems[s].offset != offset)
+      fail(place, "begins at dof " + std::to_string(subsystems[s].offset) + ", expected " + std::to_string(offset));
     offset += subsystems[s].dofs;
-    require(offset <= num_dofs(), place_of("subsystem", s) + ": ends at dof " + std::to_string(offset) +
-                                      ", but b has " + std::to_string(num_dofs()));
+    if (offset > num_dofs())
+      fail(place, "ends at dof " + std::to_string(offset) + ", but b has " + std::to_string(num_dofs()));
     validate_subsystem(*this, static_cast<int>(s));
   }
-  require(offset == num_dofs(),
-          "b: has " + std::to_string(num_dofs()) + " values, expected " + std::to_string(offset));
+  require(offset == num_dofs(), "b: has " + std::to_string(num_dofs()) + " values, expected " + std::to_string(offset));
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     const Contact& contact = contacts[i];
-    const std::string place = place_of("contact", i);
+    const std::string place = Place{"contact", i}.text();
     require(std::isfinite(contact.mu) && contact.mu >= 0.0,
             place + ": mu is " + to_text(contact.mu) + ", expected >= 0");
     for (int r = 0; r < 3; ++r)
-      require(std::isfinite(contact.e[r]), place + ": e[" + std::to_string(r) + "] is " + to_text(contact.e[r]) +
-                                               ", expected a finite value");
+      require(std::isfinite(contact.e[r]),
+              place + ": e[" + std::to_string(r) + "] is " + to_text(contact.e[r]) + ", expected a finite value");
     validate_sides(*this, contact, 3, place);
   }
   const auto check_rows = [this](const std::vector<Row>& rows, RowKind kind, const char* what) {
-    for (std::size_t i = 0; i < rows.size(); ++i) validate_row(*this, rows[i], kind, place_of(what, i));
+    for (std::size_t i = 0; i < rows.size(); ++i) validate_row(*this, rows[i], kind, Place{what, i}.text());
   };
   check_rows(hard, RowKind::kHard, "hard row");
   check_rows(soft, RowKind::kSoft, "soft row");
@@ -500,8 +506,9 @@ ContactProblem make_problem(const MatX& A, const VecX& b, const MatX& J, const V
   }
   for (int i = 0; i < mu.size(); ++i) {
     const std::vector<int> touched = touched_blocks(J, i, offsets);
-    require(touched.size() <= 2, place_of("contact", static_cast<std::size_t>(i)) + ": touches " +
-                                     std::to_string(touched.size()) + " subsystems, expected at most 2");
+    if (touched.size() > 2)
+      fail({"contact", static_cast<std::size_t>(i)},
+           "touches " + std::to_string(touched.size()) + " subsystems, expected at most 2");
     SideInput sides[2];
     const SideInput* pointers[] = {&sides[0], &sides[1]};
     for (std::size_t s = 0; s < touched.size(); ++s) {

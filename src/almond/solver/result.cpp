@@ -54,12 +54,18 @@ SolverKind solver_from_string(const std::string& name) {
 
 const char* to_string(Status status) {
   switch (status) {
-    case Status::kSolved: return "solved";
-    case Status::kMaxIterations: return "max-iterations";
-    case Status::kTimeBudget: return "time-budget";
-    case Status::kStalled: return "stalled";
-    case Status::kInfeasible: return "infeasible";
-    case Status::kNumericalError: return "numerical-error";
+    case Status::kSolved:
+      return "solved";
+    case Status::kMaxIterations:
+      return "max-iterations";
+    case Status::kTimeBudget:
+      return "time-budget";
+    case Status::kStalled:
+      return "stalled";
+    case Status::kInfeasible:
+      return "infeasible";
+    case Status::kNumericalError:
+      return "numerical-error";
   }
   return "unknown";
 }
@@ -70,7 +76,8 @@ void Settings::validate() const {
   check_setting(max_iterations >= 0, "max_iterations", max_iterations, ">= 0");
   check_setting(budget_ms >= 0.0 && budget_ms < kInfinity, "budget_ms", budget_ms, "a finite value >= 0");
   check_setting(threads >= 1 && threads <= 1024, "threads", threads, "1 to 1024");
-  check_setting(!fixed_iterations || max_iterations > 0, "max_iterations", max_iterations, ">= 1 with fixed_iterations");
+  check_setting(!fixed_iterations || max_iterations > 0, "max_iterations", max_iterations,
+                ">= 1 with fixed_iterations");
   check_setting(in_open(canal_c0, 0.0, kInfinity), "canal_c0", canal_c0, "a finite value > 0");
   check_setting(in_open(canal_kappa, 1.0, kInfinity), "canal_kappa", canal_kappa, "a finite value > 1");
   check_setting(in_open(canal_zeta, 0.0, 1.0), "canal_zeta", canal_zeta, "between 0 and 1");
