@@ -1,5 +1,6 @@
 #include "almond/load/fields.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -13,7 +14,11 @@ constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max() - 1;
 
 std::string index_text(std::size_t i) { return "[" + std::to_string(i) + "]"; }
 
+bool is_zero_or_any(std::int64_t extent) { return extent <= 0; }
+
+/// JSON writes every array without values as [], of shape (0).
 bool fits(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& expected) {
+  if (shape == std::vector<std::int64_t>{0}) return std::any_of(expected.begin(), expected.end(), is_zero_or_any);
   if (shape.size() != expected.size()) return false;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (expected[i] >= 0 && shape[i] != expected[i]) return false;
@@ -119,18 +124,16 @@ std::vector<int> FieldReader::integers(const std::string& name, const std::vecto
 Csr FieldReader::matrix(const std::string& name, std::int64_t rows, std::int64_t cols,
                         const std::string& meaning) const {
   if (!has(name) && has(name + "_data")) return csr(name, rows, cols, meaning);
-  const NpzArray& array = archive_.at(name);
   const std::vector<double> values = doubles(name, {rows, cols}, meaning);
-  require(array.shape[0] <= kMaxInt && array.shape[1] <= kMaxInt && array.size() <= kMaxInt,
-          where(name) + ": shape " + shape_text(array.shape) + " is too large");
-  return csr_from_dense(values, static_cast<int>(array.shape[0]), static_cast<int>(array.shape[1]));
+  require(rows <= kMaxInt && cols <= kMaxInt && static_cast<std::int64_t>(values.size()) <= kMaxInt,
+          where(name) + ": shape " + shape_text({rows, cols}) + " is too large");
+  return csr_from_dense(values, static_cast<int>(rows), static_cast<int>(cols));
 }
 
 Csr FieldReader::csr(const std::string& name, std::int64_t rows, std::int64_t cols, const std::string& meaning) const {
   const std::vector<int> shape = integers(name + "_shape", {2}, 0, kMaxInt, "rows and columns");
-  require((rows < 0 || shape[0] == rows) && (cols < 0 || shape[1] == cols),
-          where(name + "_shape") + ": " + shape_text({shape[0], shape[1]}) + ", expected " +
-              expected_text({rows, cols}) + ": " + meaning);
+  require(shape[0] == rows && shape[1] == cols, where(name + "_shape") + ": " + shape_text({shape[0], shape[1]}) +
+                                                    ", expected " + expected_text({rows, cols}) + ": " + meaning);
   Csr matrix;
   matrix.rows = shape[0];
   matrix.cols = shape[1];

@@ -28,8 +28,7 @@ class FieldReader {
   /// Integers in [low, high] of this shape; a negative extent accepts any.
   [[nodiscard]] std::vector<int> integers(const std::string& name, const std::vector<std::int64_t>& shape,
                                           std::int64_t low, std::int64_t high, const std::string& meaning) const;
-  /// `name` dense (rows x cols), or CSR as name_data, name_indices, name_indptr, name_shape. A negative extent accepts
-  /// any.
+  /// `name` dense (rows x cols), or CSR as name_data, name_indices, name_indptr, name_shape.
   [[nodiscard]] Csr matrix(const std::string& name, std::int64_t rows, std::int64_t cols,
                            const std::string& meaning) const;
   [[nodiscard]] bool has_matrix(const std::string& name) const { return has(name) || has(name + "_data"); }

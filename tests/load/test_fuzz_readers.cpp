@@ -1,0 +1,155 @@
+// Thousands of damaged files of each format: the reader returns a valid problem or throws one line, and never crashes,
+// hangs or asks for memory that the file cannot back. Deterministic; meant to run under AddressSanitizer.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "load/load_fixture.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+// The HDF5 library itself loses a few small objects when it gives up on a damaged file.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5\n"; }
+#endif
+
+namespace almond::testing {
+namespace {
+
+/// Cuts, flips bits, writes extreme bytes, overwrites runs, copies parts over others, inserts and removes.
+std::string mutate(const std::string& original, std::mt19937_64& random) {
+  std::string bytes = original;
+  const auto any = [&](std::size_t limit) {
+    return static_cast<std::size_t>(random() % std::max<std::size_t>(limit, 1));
+  };
+  // Half of all changes hit the first kilobytes or the end, where formats keep their structure.
+  const auto place = [&] {
+    const std::size_t choice = any(4);
+    if (choice == 0) return any(std::min<std::size_t>(bytes.size(), 2048));
+    if (choice == 1) return bytes.size() - 1 - any(std::min<std::size_t>(bytes.size(), 512));
+    return any(bytes.size());
+  };
+  const std::size_t changes = 1 + any(4);
+  for (std::size_t change = 0; change < changes && bytes.size() > 1; ++change) {
+    const std::size_t at = place();
+    const std::size_t length = std::min(bytes.size() - at, 1 + any(8));
+    switch (any(8)) {
+      case 0:
+        bytes.resize(at);
+        break;
+      case 1:
+        bytes.erase(at, length);
+        break;
+      case 2:
+        bytes.insert(at, bytes.substr(any(bytes.size()), 1 + any(16)));
+        break;
+      case 3:
+        bytes[at] = "\x00\x7f\xff\x80"[any(4)];
+        break;
+      case 4:
+        for (std::size_t i = at; i < at + length; ++i) bytes[i] = static_cast<char>(random());
+        break;
+      case 5:
+        bytes.replace(at, length, bytes.substr(any(bytes.size()), length));
+        break;
+      default:
+        bytes[at] = static_cast<char>(bytes[at] ^ 1 << any(8));
+    }
+  }
+  return bytes;
+}
+
+class FuzzReaders : public FolderTest {
+ protected:
+  /// Loads `count` mutations of the file; returns how many were accepted.
+  int fuzz(const std::string& name, const std::string& seed_file, int count, std::uint64_t seed) {
+    const std::string original = read_file(seed_file);
+    std::mt19937_64 random(seed);
+    int accepted = 0;
+    for (int i = 0; i < count; ++i) {
+      SCOPED_TRACE(name + " mutation " + std::to_string(i));
+      write_file(path(name), mutate(original, random));
+      try {
+        load_problem(path(name)).validate();
+        ++accepted;
+      } catch (const Error& error) {
+        const std::string message = error.what();
+        EXPECT_EQ(message.rfind(path(name) + ": ", 0), 0U) << message;
+        EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+        EXPECT_LT(message.size(), 600U) << message;
+      }
+    }
+    return accepted;
+  }
+};
+
+TEST_F(FuzzReaders, Npz) {
+  save_problem(make_rich_problem(), path("seed.npz"));
+  // Checksums catch nearly every change.
+  EXPECT_LT(fuzz("p.npz", path("seed.npz"), 4000, 1), 2000);
+}
+
+TEST_F(FuzzReaders, NpzWithValidChecksums) {
+  // Changes inside the arrays, packed again: the checks of the fields are reached.
+  save_problem(make_rich_problem(), path("seed.npz"));
+  const NpzArchive archive = NpzArchive::read(path("seed.npz"));
+  const std::vector<std::string> names = archive.names();
+  std::mt19937_64 random(2);
+  const std::vector<double> extremes = {0.0, -1.0, 1e308, -1e308, kNaN, kInfinity, 5e-324, 1e-20, 3.0};
+  const std::vector<std::int64_t> integers = {0, -1, 1, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 7, 1000000};
+  int accepted = 0;
+  for (int i = 0; i < 4000; ++i) {
+    NpzArchive changed = archive;
+    for (std::uint64_t change = 0; change < 1 + random() % 3; ++change) {
+      const std::string& name = names[random() % names.size()];
+      NpzArray array = changed.at(name);
+      std::visit(
+          [&](auto& data) {
+            if (data.empty()) return;
+            const std::size_t at = random() % data.size();
+            if constexpr (std::is_same_v<std::decay_t<decltype(data)>, std::vector<double>>) {
+              data[at] = extremes[random() % extremes.size()];
+            } else if constexpr (!std::is_same_v<std::decay_t<decltype(data)>, std::string>) {
+              using Integer = typename std::decay_t<decltype(data)>::value_type;
+              data[at] = static_cast<Integer>(integers[random() % integers.size()]);
+            }
+          },
+          array.data);
+      if (!array.shape.empty() && random() % 8 == 0) std::swap(array.shape.front(), array.shape.back());
+      changed.set(name, array);
+    }
+    changed.write(path("p.npz"));
+    try {
+      load_problem(path("p.npz")).validate();
+      ++accepted;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).rfind(path("p.npz") + ": ", 0), 0U) << error.what();
+    }
+  }
+  EXPECT_GT(accepted, 0);
+  EXPECT_LT(accepted, 3000);
+}
+
+TEST_F(FuzzReaders, Json) {
+  save_problem(make_rich_problem(), path("seed.json"));
+  EXPECT_LT(fuzz("p.json", path("seed.json"), 4000, 3), 3900);
+}
+
+#ifdef ALMOND_HAVE_HDF5
+
+TEST_F(FuzzReaders, Hdf5) {
+  std::mt19937_64 random(9);
+  ContactProblem problem;
+  for (int s = 0; s < 3; ++s) problem.add_subsystem(random_inertia(random, 6), random_matrix(random, 6, 1));
+  const auto side = [&](int sub) { return SideInput{sub, random_matrix(random, 3, 6), -1, {}}; };
+  for (int i = 0; i < 6; ++i) problem.add_contact(0.3, Vec3(1, 2, 3), side(i % 3), side((i + 1) % 3));
+  save_problem(problem, path("global.hdf5"));
+  save_problem(problem, path("local.hdf5"), FclibForm::kLocal);
+  EXPECT_LT(fuzz("p.hdf5", path("global.hdf5"), 2000, 4), 1900);
+  EXPECT_LT(fuzz("p.hdf5", path("local.hdf5"), 2000, 5), 1900);
+}
+
+#endif  // ALMOND_HAVE_HDF5
+
+}  // namespace
+}  // namespace almond::testing
