@@ -6,8 +6,11 @@
 namespace almond {
 namespace {
 
-constexpr double kExpensive = 400.0;  // price from which on sweeps come first and convex Newton is out of reach
+constexpr double kExpensive = 400.0;  // price from which on convex Newton is out of reach and sweeps come first
 constexpr double kCheap = 5.0;        // price up to which a warm start goes straight to SPN
+constexpr double kManyRows = 8.0;     // rows per dof that make first-order methods crawl
+
+enum class Approach : std::uint8_t { kNone, kSubAdmm, kCanal, kPgs };
 
 double newton_price(const Island& island, BlockFactor& factor) {
   factor.analyze(island);
@@ -16,31 +19,43 @@ double newton_price(const Island& island, BlockFactor& factor) {
   return factor.flops() / iteration;
 }
 
-/// The first half of a round. Solved, or the reason to end; kMaxIterations: go on with SPN.
-Status approach(const Island& island, const AutoOptions& options, int round, Monitor& monitor, AutoWorkspace& ws,
-                double* lambda) {
-  const bool expensive = ws.newton_price > kExpensive;
-  const int kind = expensive ? 2 : round % 3;
-  if (kind == 0) {
-    SubAdmmOptions admm = options.admm;
-    admm.max_iterations = ws.effort;
-    admm.keep = round > 0;
-    return solve_subadmm(island, admm, monitor, ws.admm, lambda);
-  }
-  if (kind == 1) {
-    CanalOptions canal;
-    canal.max_outer = 30 << std::min(round / 3, 3);
-    return solve_canal(island, canal, monitor, ws.canal, lambda);
-  }
-  PgsOptions pgs;
-  pgs.omega = options.pgs_omega;
-  pgs.max_sweeps = (expensive ? 4 : 2) * ws.effort;
-  return solve_pgs(island, pgs, monitor, ws.pgs, lambda);
+Approach choose(const Island& island, const AutoOptions& options, int round, const AutoWorkspace& ws) {
+  if (ws.newton_price > kExpensive) return round % 2 == 0 ? Approach::kPgs : Approach::kSubAdmm;
+  const bool many_rows = island.rows > kManyRows * island.num_dofs;
+  if (round == 0 && (many_rows || (options.warm && ws.newton_price < kCheap))) return Approach::kNone;
+  constexpr Approach kOrdinary[] = {Approach::kSubAdmm, Approach::kCanal, Approach::kPgs};
+  constexpr Approach kManyRowsOrder[] = {Approach::kPgs, Approach::kCanal, Approach::kSubAdmm};
+  return many_rows ? kManyRowsOrder[round % 3] : kOrdinary[round % 3];
 }
 
-bool is_final(Status status) {
-  return status == Status::kSolved || status == Status::kInfeasible || status == Status::kTimeBudget;
+/// The first half of a round. kMaxIterations and kStalled: go on with SPN.
+Status run_approach(Approach approach, const Island& island, const AutoOptions& options, int round, Monitor& monitor,
+                    AutoWorkspace& ws, double* lambda) {
+  switch (approach) {
+    case Approach::kNone: return Status::kMaxIterations;
+    case Approach::kSubAdmm: {
+      SubAdmmOptions admm = options.admm;
+      admm.max_iterations = ws.effort;
+      admm.keep = round > 0;
+      return solve_subadmm(island, admm, monitor, ws.admm, lambda);
+    }
+    case Approach::kCanal: {
+      CanalOptions canal;
+      canal.max_outer = 30 << std::min(round / 3, 3);
+      return solve_canal(island, canal, monitor, ws.canal, lambda);
+    }
+    case Approach::kPgs: {
+      PgsOptions pgs;
+      pgs.omega = options.pgs_omega;
+      pgs.max_sweeps = (ws.newton_price > kExpensive ? 4 : 2) * ws.effort;
+      return solve_pgs(island, pgs, monitor, ws.pgs, lambda);
+    }
+  }
+  return Status::kNumericalError;
 }
+
+/// Nothing more to try: the answer, or no time left.
+bool is_final(Status status) { return status == Status::kSolved || status == Status::kTimeBudget; }
 
 }  // namespace
 
@@ -49,19 +64,29 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
   if (round == 0) {
     ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
     ws.effort = static_cast<int>(std::clamp(10.0 * ws.newton_price, 30.0, 1000.0));
+    ws.jams = 0;
   }
   const double score_before = monitor.best_score();
+  const bool retry_jam = ws.jams == 1;  // from scratch, along the path of small penalties
   SpnOptions spn;
-  if (round == 0 && options.warm && ws.newton_price < kCheap) {
-    spn.patience = 12;
-  } else {
-    const Status status = approach(island, options, round, monitor, ws, lambda);
+  Status status = Status::kMaxIterations;
+  if (!retry_jam) {
+    const Approach approach = choose(island, options, round, ws);
+    status = run_approach(approach, island, options, round, monitor, ws, lambda);
     if (is_final(status) || monitor.out_of_iterations()) return status;
     if (monitor.last_score() > monitor.best_score()) std::copy_n(monitor.best_lambda(), island.rows, lambda);
-    if (round > 0) spn.c0 = 1e3;
+    if (approach == Approach::kNone && options.warm) spn.patience = 12;
+    spn.c0 = approach == Approach::kCanal ? 1e3 : approach == Approach::kNone ? 1.0 : 10.0;
   }
-  const Status status = solve_spn(island, spn, monitor, ws.spn, lambda);
+  if (status != Status::kInfeasible) status = solve_spn(island, spn, monitor, ws.spn, lambda);
   if (is_final(status) || monitor.out_of_iterations()) return status;
+  if (status == Status::kInfeasible) {
+    if (++ws.jams >= 2) return status;
+    ws.jam_lambda.assign(monitor.best_lambda(), monitor.best_lambda() + island.rows);
+    std::fill_n(lambda, island.rows, 0.0);
+    return Status::kStalled;
+  }
+  ws.jams = 0;
   // Go on from the best, unless that would repeat this round exactly.
   if (monitor.best_score() < 0.99 * score_before) std::copy_n(monitor.best_lambda(), island.rows, lambda);
   ws.effort = std::min(20000, 2 * ws.effort);

@@ -1,12 +1,15 @@
 #pragma once
 // auto: the default. Who runs when, on one island.
 //
-// A round is a cheap approach followed by SPN, which finishes superlinearly once it is near:
-//   round 0   SubADMM, a few iterations per price of a Newton step         (warm and cheap: SPN at once)
-//   round 1   CANAL, a few outer iterations: the convex path goes where strict Newton cannot start
-//   round 2   PGS from there; later rounds repeat with twice the effort, from the last λ when the best did not improve
-// Where one Newton step costs a thousand sweeps (a thousand spheres), PGS comes first and CANAL never.
-// The price of a Newton step is counted in flops of one SubADMM iteration, so the schedule does not depend on the clock.
+// A round is an approach followed by SPN, which finishes superlinearly once it is near. The order of approaches depends on
+// two numbers of the island, never on the clock: the price of a Newton step in SubADMM iterations, and rows per dof.
+//   many rows per dof (a nut on its thread)   SPN from small c | CANAL | SubADMM | PGS | CANAL ...
+//   ordinary                                   SubADMM | CANAL | PGS | SubADMM ...     (warm and cheap: SPN at once)
+//   a Newton step costs hundreds of sweeps     PGS | SubADMM | PGS ...
+// Each time round with twice the effort, from the best λ so far, or the last one when the best did not improve.
+//
+// A jam is believed only when it shows itself twice: from where the first approach led, and from λ = 0 along the path of
+// small penalties. Between flanks there are jams of the path as well as of the problem.
 //
 // Rounds are separate calls: solve() gives every island its first round before any gets a second one.
 
@@ -30,6 +33,8 @@ struct AutoWorkspace {
   CanalWorkspace canal;
   double newton_price = 0.0;  // in SubADMM iterations
   int effort = 0;             // SubADMM iterations or half the sweeps of the next round
+  int jams = 0;               // rounds that ended in one
+  std::vector<double> jam_lambda;
 };
 
 inline constexpr int kAutoRounds = 12;
