@@ -57,6 +57,7 @@ int run_bench(BenchCommandOptions& options) {
   if (!report.claims.empty()) {
     std::fprintf(out, "\n%d of %zu targets hold\n", report.num_held(), report.claims.size());
   }
+  std::fflush(out);
   for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   write_output(options.json, bench::to_json(report));
   if (!options.html.empty()) write_output(options.html, bench::to_html(report));

@@ -201,12 +201,12 @@ Run run_peer(const Peer& peer, const BenchProblem& problem, const std::string& e
   // The ladder, the tolerances and the bisection repeat solves of up to the budget, each in up to two storages.
   const ProcessResult result = run_process(
       {peer.python, peer.script, "--solver", peer.solver, "--budget-ms", to_text(budget_ms), exported, answer},
-      30e3 + 60.0 * budget_ms);
+      60e3 + 60.0 * budget_ms);
   run.failure = describe_failure(result);
   if (fs::exists(answer)) {
     judge_peer(problem, answer, run);
   } else if (run.failure.empty()) {
-    run.failure = "not run: too large for it";
+    run.failure = kTooLarge;
   }
   return run;
 }

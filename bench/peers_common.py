@@ -118,15 +118,17 @@ def sweep(run, recorder, limit):
             return
 
 
-def refine(run, recorder):
-    """Bisection, in the logarithm of the iteration limit, of the first crossing of each target to a tenth."""
+def refine(run, recorder, budget_ms):
+    """Bisection, in the logarithm of the iteration limit, of the first crossing of each target: to a tenth, or to a quarter
+    where a run takes long."""
     for target in TARGETS:
         reached = [k for k in sorted(recorder.points) if recorder.points[k][2] <= target]
         if not reached:
             continue
         high = reached[0]
         low = max((k for k in recorder.points if k < high), default=0)
-        while high - low > 1 and high > 1.1 * max(low, 1):
+        step = 1.1 if recorder.points[high][0] < 0.1 * budget_ms else 1.25
+        while high - low > 1 and high > step * max(low, 1):
             middle = min(max(int(round(np.sqrt(max(low, 1) * high))), low + 1), high - 1)
             _, time_ms, impulses, _ = run(middle, 1e-15)
             low, high = (low, middle) if recorder.add(middle, time_ms, impulses) <= target else (middle, high)
@@ -154,7 +156,7 @@ def main(solvers, description):
             else:
                 limit = climb(run, recorder, options.budget_ms)
                 sweep(run, recorder, limit)
-                refine(run, recorder)
+                refine(run, recorder, options.budget_ms)
             recorder.next_variant()
     return 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the constraint solvers of Pinocchio (PyPI package pin, 4.x) on one contact problem.
 
-The Delassus matrix goes in dense, and for ADMM also sparse where it is mostly zero. Only solve() is timed, in CPU time of
+The Delassus matrix goes in dense, for ADMM also sparse, or only sparse, where it is mostly zero. Only solve() is timed, in CPU time of
 this process; it includes the factorisations it makes, not the building of the operator. Interface: see peers_common.py.
 """
 
@@ -13,7 +13,8 @@ import numpy as np
 import pinocchio as pin
 
 DENSE_UP_TO = 600  # contacts; beyond, a dense factorisation alone takes longer than the budget
-SPARSE_BELOW = 0.25  # share of nonzeros
+SPARSE_BELOW = 0.25  # share of nonzeros below which ADMM also gets a sparse operator
+DENSE_ABOVE = 0.015  # share of nonzeros above which ADMM also gets a dense one
 
 
 def make_constraints(problem):
@@ -56,10 +57,11 @@ def admm(problem):
     kinds = (pin.ADMMConstraintSolver, pin.ADMMSolverSettings, pin.ADMMSolverResult)
     constraints = make_constraints(problem)
     size = 3 * problem.contacts
-    if problem.contacts <= DENSE_UP_TO:
+    share = len(problem.data) / size**2
+    if problem.contacts <= DENSE_UP_TO and share > DENSE_ABOVE:
         W = problem.dense()
         yield variant(problem, constraints, lambda: pin.DelassusOperatorDense(W), *kinds)
-    if len(problem.data) < SPARSE_BELOW * size * size:
+    if share < SPARSE_BELOW:
         from scipy.sparse import csr_matrix
 
         sparse = csr_matrix((problem.data, problem.indices, problem.indptr), (size, size)).tocsc()

@@ -194,6 +194,10 @@ std::string draw_legend(const Plot& plot, double left, double top, double width,
   return out;
 }
 
+std::string shorten(const std::string& text, std::size_t most) {
+  return text.size() <= most ? text : text.substr(0, most - 1) + "\u2026";
+}
+
 std::string draw_inside(const Plot& plot) {
   Frame frame;
   std::string out, legend;
@@ -207,7 +211,9 @@ std::string draw_inside(const Plot& plot) {
   out += "<rect width=\"" + std::to_string(plot.width) + "\" height=\"" + std::to_string(plot.height) +
          "\" fill=\"#fff\"/>\n";
   out += "<text x=\"" + number(frame.left) + "\" y=\"16\" font-size=\"12.5\" font-weight=\"600\" fill=\"#111827\">" +
-         escape_xml(plot.title) + "</text>\n" + legend + draw_axes(plot, x, y);
+         escape_xml(shorten(plot.title, plot.subtitle.empty() ? 48 : 30)) + "</text>\n";
+  out += "<text x=\"" + number(plot.width - frame.right) + "\" y=\"16\" text-anchor=\"end\" fill=\"#6b7280\">" +
+         escape_xml(plot.subtitle) + "</text>\n" + legend + draw_axes(plot, x, y);
   // The first series is the one to look at: drawn last, on top.
   for (std::size_t k = plot.series.size(); k-- > 0;) out += draw_series(plot.series[k], x, y);
   // What a page needs to turn pointer positions into data.

@@ -28,6 +28,7 @@ struct Axis {
 
 struct Plot {
   std::string title;
+  std::string subtitle;  // small, at the right end of the title line
   Axis x, y;
   std::vector<Series> series;
   std::vector<double> rules;  // horizontal guide lines, at these y

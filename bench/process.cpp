@@ -1,6 +1,7 @@
 #include "bench/process.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,12 @@ constexpr int kNotFound = 127;  // what a shell says, too
   dup2(null, STDIN_FILENO);
   dup2(null, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
+  // Some peers keep large matrices on the stack and crash under the usual 8 MB.
+  rlimit stack{};
+  if (getrlimit(RLIMIT_STACK, &stack) == 0) {
+    stack.rlim_cur = stack.rlim_max;
+    setrlimit(RLIMIT_STACK, &stack);
+  }
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) setenv(name, "1", 1);
   std::vector<char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));

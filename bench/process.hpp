@@ -13,8 +13,8 @@ struct ProcessResult {
   std::string errors;  // the last line on its standard error
 };
 
-/// Runs `arguments[0]` (searched in PATH) with standard output discarded and one thread for OpenMP and BLAS. After
-/// `timeout_ms` the process and its children are killed.
+/// Runs `arguments[0]` (searched in PATH) with standard output discarded, the largest stack the system allows and one
+/// thread for OpenMP and BLAS. After `timeout_ms` the process and its children are killed.
 [[nodiscard]] ProcessResult run_process(const std::vector<std::string>& arguments, double timeout_ms);
 
 /// A folder for scratch files that goes away with its owner.

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kRepeatAllowanceMs = 500.0;  // untraced repeats stop when they have taken this long
 constexpr double kLeastTimeMs = 1e-4;         // for logarithmic axes
+constexpr double kFloor = 1e-12;              // natural map below which a curve ends: rounding
 
 /// Whether a point says more than the one kept before it: a visible gain, a visible time later, or a target crossed
 /// (`before`: the best natural map until then). A trace of every sweep would fill megabytes.
@@ -111,7 +112,8 @@ Series natural_series(const Run& run) {
   series.name = run.solver;
   series.dashed = run.peer;
   for (const TracePoint& point : run.curve) {
-    series.points.push_back({std::max(point.time_ms, kLeastTimeMs), std::max(point.natural_map, 1e-17)});
+    series.points.push_back({std::max(point.time_ms, kLeastTimeMs), std::max(point.natural_map, kFloor)});
+    if (point.natural_map <= kFloor) break;
   }
   return series;
 }

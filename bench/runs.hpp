@@ -22,6 +22,9 @@ inline constexpr std::array<double, 3> kNaturalTargets = {1e-3, 1e-6, 1e-9};
 inline constexpr double kResidualTarget = 1e-8;  // the paper's metric [N s]
 inline constexpr double kNever = kInfinity;
 
+/// Run::failure of a peer that was spared a problem.
+inline constexpr const char* kTooLarge = "not run: too large for it";
+
 struct Run {
   std::string problem, solver;
   bool peer = false;

@@ -70,7 +70,7 @@ Table summary_table(const std::vector<Run>& runs, double budget_ms) {
       if (run.solver != solver) continue;
       ++problems;
       unsolved += run.to_natural[2] > budget_ms ? 1 : 0;
-      failures += run.failure.empty() ? 0 : 1;
+      failures += run.failure.empty() || run.failure == kTooLarge ? 0 : 1;
       for (std::size_t t = 0; t < 3; ++t) {
         times[t].push_back(std::min(run.to_natural[t], budget_ms));
         for (std::size_t k = 0; k < 3; ++k) solved[k][t] += run.to_natural[t] <= limits[k] ? 1 : 0;
