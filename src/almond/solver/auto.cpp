@@ -10,7 +10,7 @@ constexpr double kExpensive = 400.0;  // price from which on convex Newton is ou
 constexpr double kCheap = 5.0;        // price up to which a warm start goes straight to SPN
 constexpr double kManyRows = 8.0;     // rows per dof that make first-order methods crawl
 
-enum class Approach : std::uint8_t { kNone, kSubAdmm, kCanal, kPgs };
+enum class Approach : std::uint8_t { kNone, kScratch, kSubAdmm, kCanal, kPgs };
 
 double newton_price(const Island& island, BlockFactor& factor) {
   factor.analyze(island);
@@ -19,13 +19,18 @@ double newton_price(const Island& island, BlockFactor& factor) {
   return factor.flops() / iteration;
 }
 
+bool has_many_rows(const Island& island) { return island.rows > kManyRows * island.num_dofs; }
+
 Approach choose(const Island& island, const AutoOptions& options, int round, const AutoWorkspace& ws) {
   if (ws.newton_price > kExpensive) return round % 2 == 0 ? Approach::kPgs : Approach::kSubAdmm;
-  const bool many_rows = island.rows > kManyRows * island.num_dofs;
-  if (round == 0 && (many_rows || (options.warm && ws.newton_price < kCheap))) return Approach::kNone;
-  constexpr Approach kOrdinary[] = {Approach::kSubAdmm, Approach::kCanal, Approach::kPgs};
-  constexpr Approach kManyRowsOrder[] = {Approach::kPgs, Approach::kCanal, Approach::kSubAdmm};
-  return many_rows ? kManyRowsOrder[round % 3] : kOrdinary[round % 3];
+  if (has_many_rows(island)) {
+    constexpr Approach kOrder[] = {Approach::kNone, Approach::kScratch, Approach::kCanal, Approach::kSubAdmm,
+                                   Approach::kPgs};
+    return round < 5 ? kOrder[round] : kOrder[2 + (round - 2) % 3];
+  }
+  if (round == 0 && options.warm && ws.newton_price < kCheap) return Approach::kNone;
+  constexpr Approach kOrder[] = {Approach::kSubAdmm, Approach::kCanal, Approach::kPgs};
+  return kOrder[round % 3];
 }
 
 /// The first half of a round. kMaxIterations and kStalled: go on with SPN.
@@ -33,6 +38,11 @@ Status run_approach(Approach approach, const Island& island, const AutoOptions& 
                     AutoWorkspace& ws, double* lambda) {
   switch (approach) {
     case Approach::kNone: return Status::kMaxIterations;
+    case Approach::kScratch: {
+      std::fill_n(lambda, island.rows, 0.0);
+      monitor.observe(lambda);
+      return Status::kMaxIterations;
+    }
     case Approach::kSubAdmm: {
       SubAdmmOptions admm = options.admm;
       admm.max_iterations = ws.effort;
@@ -69,12 +79,14 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
   const double score_before = monitor.best_score();
   const bool retry_jam = ws.jams == 1;  // from scratch, along the path of small penalties
   SpnOptions spn;
+  spn.c0 = has_many_rows(island) ? 10.0 : 1.0;
   Status status = Status::kMaxIterations;
   if (!retry_jam) {
     const Approach approach = choose(island, options, round, ws);
     status = run_approach(approach, island, options, round, monitor, ws, lambda);
     if (is_final(status) || monitor.out_of_iterations()) return status;
-    if (monitor.last_score() > monitor.best_score()) std::copy_n(monitor.best_lambda(), island.rows, lambda);
+    const bool follow_best = approach != Approach::kNone && approach != Approach::kScratch;
+    if (follow_best && monitor.last_score() > monitor.best_score()) std::copy_n(monitor.best_lambda(), island.rows, lambda);
     if (approach == Approach::kNone && options.warm) spn.patience = 12;
     spn.c0 = approach == Approach::kCanal ? 1e3 : approach == Approach::kNone ? 1.0 : 10.0;
   }
