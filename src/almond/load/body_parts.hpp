@@ -13,7 +13,7 @@
 
 #include <vector>
 
-#include "almond/load/csr.hpp"
+#include "almond/load/semidefinite.hpp"
 
 namespace almond {
 
@@ -22,21 +22,6 @@ struct BodyPart {
   std::vector<int> rows;
   MatX R;
 };
-
-/// Symmetric W by rows, with dense blocks gathered on demand.
-class SymmetricBlocks {
- public:
-  explicit SymmetricBlocks(const Csr& W) : W_(W), position_(static_cast<std::size_t>(W.cols), -1) {}
-  [[nodiscard]] MatX gather(const std::vector<int>& rows, const std::vector<int>& cols);
-  [[nodiscard]] const Csr& csr() const { return W_; }
-
- private:
-  const Csr& W_;
-  std::vector<int> position_;
-};
-
-/// Rank-revealing Cholesky with complete pivoting: P ≈ R Rᵀ, stops when no diagonal exceeds `tolerance`.
-[[nodiscard]] MatX factor_semidefinite(MatX P, double tolerance);
 
 /// Parts of an island whose constraints fall into `classes` (rows of each) covered by `clusters` of classes. `scale` is
 /// max|W| of the island; splits with an estimated error above `max_error` x scale are avoided. Empty if the parts do

@@ -12,7 +12,7 @@ namespace almond {
 namespace {
 
 constexpr double kCoupled = 1e-13;    // blocks below this, relative to the diagonal ones, are rounding
-constexpr double kTolerance = 1e-12;  // of a factor against W, relative to max|W| of the island
+constexpr double kTolerance = 1e-12;  // of a factor against W, relative to sqrt(W_ii W_jj)
 constexpr std::int64_t kMaxEntries = std::int64_t{1} << 28;
 
 /// Symmetric part of W with sorted rows, repeated entries added. `asymmetry` is max|W - Wᵀ| / max|W|.
@@ -75,6 +75,31 @@ struct Groups {
   }
 };
 
+/// A power of two per row, equal within a group, that brings the diagonal blocks near 1: bodies of very different mass
+/// are then told apart, and factored, with the same relative accuracy. Powers of two scale without rounding.
+VecX find_units(const Csr& W, const Groups& groups) {
+  VecX unit = VecX::Ones(W.rows);
+  for (int g = 0; g < groups.count(); ++g) {
+    double largest = 0.0;
+    for (int row = groups.start[g]; row < groups.start[g + 1]; ++row) {
+      for (int k = W.start[row]; k < W.start[row + 1]; ++k) {
+        if (W.column[k] == row) largest = std::max(largest, W.value[k]);
+      }
+    }
+    if (largest <= 0.0) continue;
+    const double size = std::exp2(std::clamp(std::round(0.5 * std::log2(largest)), -400.0, 400.0));
+    unit.segment(groups.start[g], groups.start[g + 1] - groups.start[g]).setConstant(size);
+  }
+  return unit;
+}
+
+Csr divide_by_units(Csr W, const VecX& unit) {
+  for (int row = 0; row < W.rows; ++row) {
+    for (int k = W.start[row]; k < W.start[row + 1]; ++k) W.value[k] /= unit[row] * unit[W.column[k]];
+  }
+  return W;
+}
+
 /// Sorted neighbours of each group, itself included.
 std::vector<std::vector<int>> find_neighbours(const Csr& W, const Groups& groups) {
   std::vector<double> diagonal(static_cast<std::size_t>(groups.count()), 0.0);
@@ -132,16 +157,20 @@ struct Counts {
 
 /// The island as one part: Cholesky if W is semidefinite there up to rounding, else its eigenvectors without the
 /// negative.
-BodyPart factor_island(SymmetricBlocks& W, std::vector<int> rows, double scale, Counts& counts) {
+BodyPart factor_island(SymmetricBlocks& W, const VecX& unit, const std::vector<int>& rows, double scale,
+                       Counts& counts) {
   const auto n = static_cast<std::int64_t>(rows.size());
   require(n * n <= kMaxEntries, "an island of " + std::to_string(n) +
                                     " rows does not split into bodies, and is too large to factor as a whole");
   BodyPart part;
-  const MatX P = W.gather(rows, rows);
-  part.rows = std::move(rows);
+  MatX P = W.gather(rows, rows);
+  part.rows = rows;
   part.R = factor_semidefinite(P, 1e-14 * scale);
   const double error = (part.R * part.R.transpose() - P).cwiseAbs().maxCoeff();
   if (error <= kTolerance * scale) return part;
+  // The nearest semidefinite matrix is meant in the units of the problem.
+  const VecX size = unit(rows);
+  P = (size.asDiagonal() * P * size.asDiagonal()).eval();
   const Eigen::SelfAdjointEigenSolver<MatX> eigen(P);
   require(eigen.info() == Eigen::Success, "the eigenvalues of an island do not converge");
   const VecX& values = eigen.eigenvalues();
@@ -150,12 +179,14 @@ BodyPart factor_island(SymmetricBlocks& W, std::vector<int> rows, double scale, 
   counts.most_negative = std::min(counts.most_negative, largest > 0.0 ? values[0] / largest : -1.0);
   Eigen::Index first = 0;
   while (first < n && values[first] <= 1e-14 * largest) ++first;
-  part.R = eigen.eigenvectors().rightCols(n - first) * values.tail(n - first).cwiseMax(0.0).cwiseSqrt().asDiagonal();
+  part.R = size.cwiseInverse().asDiagonal() * eigen.eigenvectors().rightCols(n - first) *
+           values.tail(n - first).cwiseMax(0.0).cwiseSqrt().asDiagonal();
   return part;
 }
 
-void split_island(SymmetricBlocks& W, const Groups& groups, const std::vector<std::vector<int>>& neighbours,
-                  const std::vector<int>& island, std::vector<BodyPart>& parts, Counts& counts) {
+void split_island(SymmetricBlocks& W, const VecX& unit, const Groups& groups,
+                  const std::vector<std::vector<int>>& neighbours, const std::vector<int>& island,
+                  std::vector<BodyPart>& parts, Counts& counts) {
   const std::vector<int> rows = groups.rows(island);
   double scale = 0.0;
   for (const int row : rows) {
@@ -192,7 +223,7 @@ void split_island(SymmetricBlocks& W, const Groups& groups, const std::vector<st
   }
   counts.whole_islands += twins.size() > 1 ? 1 : 0;
   counts.bodies += twins.size() > 1 ? 0 : 1;
-  parts.push_back(factor_island(W, rows, scale, counts));
+  parts.push_back(factor_island(W, unit, rows, scale, counts));
 }
 
 void report_counts(const std::vector<BodyPart>& parts, const Counts& counts, std::size_t islands, LoadReport& report) {
@@ -209,8 +240,8 @@ void report_counts(const std::vector<BodyPart>& parts, const Counts& counts, std
 }
 
 /// One subsystem of unit mass per part.
-ContactProblem build(const std::vector<BodyPart>& parts, const Groups& groups, const std::vector<double>& q,
-                     const std::vector<double>& mu, LoadReport& report) {
+ContactProblem build(const std::vector<BodyPart>& parts, const VecX& unit, const Groups& groups,
+                     const std::vector<double>& q, const std::vector<double>& mu, LoadReport& report) {
   ContactProblem problem;
   std::vector<std::vector<SideInput>> sides(static_cast<std::size_t>(groups.count()));
   for (const BodyPart& part : parts) {
@@ -218,37 +249,29 @@ ContactProblem build(const std::vector<BodyPart>& parts, const Groups& groups, c
     const int sub = problem.add_subsystem(MatX::Identity(dofs, dofs), VecX::Zero(dofs));
     for (std::size_t r = 0; r < part.rows.size();) {
       const int group = groups.of_row[part.rows[r]], size = groups.start[group + 1] - groups.start[group];
-      const MatXr J = part.R.middleRows(static_cast<Eigen::Index>(r), size);
+      const MatXr J = unit[part.rows[r]] * part.R.middleRows(static_cast<Eigen::Index>(r), size);
       r += static_cast<std::size_t>(size);
       if ((J.array() != 0.0).any()) sides[group].push_back({sub, J, -1, {}});
     }
   }
   int idle = 0;
+  for (int g = 0; g < groups.count(); ++g) {
+    const int rows = groups.start[g + 1] - groups.start[g];
+    if (!sides[g].empty()) continue;
+    // A constraint that acts on nothing keeps its place, with a block of zeros.
+    if (problem.subsystems.empty()) problem.add_subsystem(MatX::Identity(1, 1), VecX::Zero(1));
+    sides[g].push_back({0, MatXr::Zero(rows, problem.subsystems[0].dofs), -1, {}});
+    ++idle;
+  }
   for (int i = 0; i < static_cast<int>(mu.size()); ++i) {
     const Vec3 e(q[3 * i], q[3 * i + 1], q[3 * i + 2]);
-    switch (sides[i].size()) {
-      case 0: {
-        Contact contact;
-        contact.mu = mu[i];
-        contact.e = e;
-        problem.contacts.push_back(contact);
-        ++idle;
-        break;
-      }
-      case 1:
-        problem.add_contact(mu[i], e, sides[i][0]);
-        break;
-      default:
-        problem.add_contact(mu[i], e, sides[i][0], sides[i][1]);
-    }
-  }
-  for (int g = static_cast<int>(mu.size()); g < groups.count(); ++g) {
-    if (sides[g].empty())
-      problem.equality.emplace_back().e = q[groups.start[g]];
+    if (sides[i].size() == 1)
+      problem.add_contact(mu[i], e, sides[i][0]);
     else
-      problem.add_equality(q[groups.start[g]], sides[g]);
+      problem.add_contact(mu[i], e, sides[i][0], sides[i][1]);
   }
-  if (idle > 0) report.notes.push_back(std::to_string(idle) + " contact(s) act on nothing (W_ii = 0), kept");
+  for (int g = static_cast<int>(mu.size()); g < groups.count(); ++g) problem.add_equality(q[groups.start[g]], sides[g]);
+  if (idle > 0) report.notes.push_back(std::to_string(idle) + " constraint(s) act on nothing (W_ii = 0), kept");
   return problem;
 }
 
@@ -260,20 +283,22 @@ ContactProblem make_problem_from_delassus(const Csr& W, const std::vector<double
           "W is " + std::to_string(W.rows) + " x " + std::to_string(W.cols) + " with " + std::to_string(q.size()) +
               " values in q and " + std::to_string(mu.size()) + " contacts, expected three rows per contact at least");
   double asymmetry = 0.0;
-  const Csr sym = symmetric_part(W, asymmetry);
+  Csr sym = symmetric_part(W, asymmetry);
   if (asymmetry > 1e-12) {
     report.notes.push_back("W symmetrised: its transpose differed by up to " + to_text(asymmetry) +
                            " of the largest entry");
   }
   const Groups groups(static_cast<int>(mu.size()), W.rows);
+  const VecX unit = find_units(sym, groups);
+  sym = divide_by_units(std::move(sym), unit);
   const std::vector<std::vector<int>> neighbours = find_neighbours(sym, groups);
   const std::vector<std::vector<int>> islands = find_islands(neighbours);
   SymmetricBlocks blocks(sym);
   std::vector<BodyPart> parts;
   Counts counts;
-  for (const std::vector<int>& island : islands) split_island(blocks, groups, neighbours, island, parts, counts);
+  for (const std::vector<int>& island : islands) split_island(blocks, unit, groups, neighbours, island, parts, counts);
   report_counts(parts, counts, islands.size(), report);
-  return build(parts, groups, q, mu, report);
+  return build(parts, unit, groups, q, mu, report);
 }
 
 }  // namespace almond

@@ -6,7 +6,8 @@
 // A problem given by W alone (FCLIB local) has lost its bodies, and any factor W = L Lᵀ is dense per island. But W is a
 // sum over bodies of parts of rank 6 or less, each living on the constraints that touch that body, and a constraint
 // touches one or two bodies. delassus.cpp finds the parts again; what it cannot separate stays together as one larger
-// subsystem, in the worst case the whole island. The sum is checked against W before it is used.
+// subsystem, in the worst case the whole island. The sum is checked against W, block by block relative to sqrt(W_ii
+// W_jj), before it is used.
 
 #include <vector>
 

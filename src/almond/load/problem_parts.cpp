@@ -266,6 +266,11 @@ class SideWriter {
       constraint.sides[s] = allocate(rows, given ? group_[wanted[s]] : wanted[s], wanted[s]);
       constraint.num_sides = s + 1;
     }
+    if (constraint.num_sides == 0 && !problem_.subsystems.empty()) {
+      // A constraint that acts on nothing keeps its place, with a block of zeros.
+      constraint.sides[0] = allocate(rows, 0, 0);
+      constraint.num_sides = 1;
+    }
     scatter(rows, i, wanted, given ? file_block_ : block_, constraint);
     if (!rows.bodies.empty()) write_bodies(rows, i, constraint);
   }
