@@ -80,8 +80,9 @@ inline ContactProblem make_graph_problem(const Graph& graph, bool rows, scenes::
 /// The first island of a problem, with a monitor whose goals are `goal` [m/s] and [N s].
 class OneIsland {
  public:
-  explicit OneIsland(const ContactProblem& problem, double goal = 1e-12, const CompileOptions& options = {}) {
-    compile_islands(problem, options, workspace_);
+  explicit OneIsland(ContactProblem problem, double goal = 1e-12, const CompileOptions& options = {})
+      : problem_(std::move(problem)) {
+    compile_islands(problem_, options, workspace_);
     EXPECT_GE(workspace_.count, 1);
     clock_.parts.resize(1);
     monitor.start(island(), 0, goal, goal, clock_);
@@ -96,6 +97,7 @@ class OneIsland {
   std::vector<double> lambda;  // start value and answer, in the island's order
 
  private:
+  ContactProblem problem_;  // islands point into it
   IslandWorkspace workspace_;
   SolveClock clock_;
 };
