@@ -63,7 +63,8 @@ TEST(Agreement, ManyAnswersAreAllCertified) {
 }
 
 TEST(Agreement, StatedStatusMatchesTheCertificate) {
-  // Whatever a solver claims, an independent certificate of its λ says the same, up to rounding near 1e-10.
+  // Whatever a solver claims, an independent certificate of its λ says the same, up to rounding (1e-11 is 1% of the
+  // goal).
   for (const NamedProblem& named : testing::feasible_problems())
     for (const SolverKind kind : testing::all_solvers()) {
       Settings settings;
@@ -73,8 +74,9 @@ TEST(Agreement, StatedStatusMatchesTheCertificate) {
       const Certificate c = make_certificate(named.problem, solution.v, solution.lambda);
       const Certificate& stated = solution.certificate;
       EXPECT_LE(c.dynamics_residual, 1e-9) << to_string(kind) << " on " << named.name;
-      EXPECT_NEAR(c.natural_map, stated.natural_map, 1e-3 * c.natural_map + 1e-13) << to_string(kind) << named.name;
-      EXPECT_NEAR(c.residual, stated.residual, 1e-3 * c.residual + 1e-13) << to_string(kind) << " on " << named.name;
+      EXPECT_NEAR(c.natural_map, stated.natural_map, 1e-3 * c.natural_map + 1e-11)
+          << to_string(kind) << " on " << named.name;
+      EXPECT_NEAR(c.residual, stated.residual, 1e-3 * c.residual + 1e-11) << to_string(kind) << " on " << named.name;
       EXPECT_EQ(c.modes[0] + c.modes[1] + c.modes[2], named.problem.num_contacts());
       EXPECT_EQ(c.mode.size(), stated.mode.size()) << to_string(kind) << " on " << named.name;
       if (solution.status != Status::kSolved) continue;

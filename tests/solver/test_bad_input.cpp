@@ -123,7 +123,9 @@ INSTANTIATE_TEST_SUITE_P(
             "SideNegative", [](auto& p) { p.contacts[0].sides[0].subsystem = -1; },
             "contact 0 side 0: subsystem -1 does not exist (there are 2)"),
         after(
-            "SideCount", [](auto& p) { p.contacts[0].num_sides = 3; }, "contact 0: has 3 sides, expected at most 2"),
+            "SideCount", [](auto& p) { p.contacts[0].num_sides = 3; }, "contact 0: has 3 sides, expected 1 or 2"),
+        after(
+            "NoSide", [](auto& p) { p.contacts[0].num_sides = 0; }, "contact 0: has 0 sides, expected 1 or 2"),
         after(
             "JOutside", [](auto& p) { p.contacts[0].sides[0].J_start = 100000; },
             "contact 0 side 0: J lies outside the pool"),
@@ -310,7 +312,7 @@ INSTANTIATE_TEST_SUITE_P(
         matrices("OffsetsCut", MatX::Ones(6, 6), kSix, kJ, kThree, kOne, {0, 3, 6},
                  "subsystem 0: A couples it to another subsystem"),
         matrices("ThreeSubsystems", kEye, kSix, kJ, kThree, kOne, {0, 2, 4, 6},
-                 "contact 0: touches 3 subsystems, expected at most 2")),
+                 "contact 0: touches 3 subsystems, expected 1 or 2")),
     [](const auto& case_info) { return case_info.param.name; });
 
 Case setting(const char* name, const std::function<void(Settings&)>& change, const char* message) {

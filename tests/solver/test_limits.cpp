@@ -39,10 +39,11 @@ TEST_P(JamAware, JamsAndOpposedPenetrationsAreCalledInfeasible) {
 }
 
 TEST_P(JamAware, LeastViolatingAnswerIsReturned) {
-  // Floor and ceiling both demand 0.1 m/s: the best compromise stays in the middle and misses each by 0.1.
+  // Floor and ceiling both demand 0.1 m/s of a ball that they hold fast: at best each is missed by 0.1.
   const NamedProblem named = scenes::make_opposed_penetrations();
   const Solution solution = testing::solve_with(named.problem, GetParam(), 1e-8);
-  EXPECT_NEAR(solution.certificate.normal_violation, 0.1, testing::tolerance(0.01));
+  const double least = std::sqrt(2.0) * 0.1 / testing::free_contact_velocity(named.problem).norm();
+  EXPECT_LE(solution.certificate.natural_map, (1.0 + testing::tolerance(0.05)) * least);
 }
 
 /// Puts the blocks of `other` behind those of `problem`; the two do not touch.
@@ -120,10 +121,9 @@ TEST_P(EverySolver, ContactThatMovesNothing) {
   }
 }
 
-TEST_P(EverySolver, ContactWithoutSides) {
-  MatX J = MatX::Zero(3, 3);
+TEST_P(EverySolver, RowsOfZerosInWholeMatrices) {
   const ContactProblem problem =
-      make_problem(Mat3::Identity(), Vec3(1, 2, 3), J, Vec3(0.0, 0.0, 0.1), VecX::Constant(1, 0.5));
+      make_problem(Mat3::Identity(), Vec3(1, 2, 3), MatX::Zero(3, 3), Vec3(0.0, 0.0, 0.1), VecX::Constant(1, 0.5));
   problem.validate();
   const Solution solution = testing::solve_with(problem, GetParam(), 1e-8);
   EXPECT_EQ(solution.status, Status::kSolved) << to_string(solution.status);
@@ -157,14 +157,14 @@ TEST_P(EverySolver, WildStartValuesDoNoHarm) {
 }
 
 TEST_P(EverySolver, UnitsOfMassDoNotMatterForTheVelocity) {
-  for (const double mass : {1e-6, 1e6}) {
+  for (const double mass : {1e-6, 1e3}) {
     NamedProblem named = scenes::make_spinning_box(0.3, 2.0);
     for (double& value : named.problem.A_pool) value *= mass;
     for (double& value : named.problem.b) value *= mass;
-    // The paper's residual is an impulse: ask for the accuracy that the units allow.
-    const Solution solution = testing::solve_with(named.problem, GetParam(), 1e-8 * std::max(1.0, mass * 1e-2));
+    const Solution solution = testing::solve_with(named.problem, GetParam(), 1e-8);
     testing::expect_finite(solution);
-    EXPECT_LE((solution.v - named.expected_v).norm(), testing::tolerance(1e-6)) << mass;
+    EXPECT_EQ(solution.status, Status::kSolved) << mass << " " << to_string(solution.status);
+    EXPECT_LE((solution.v - named.expected_v).norm(), testing::tolerance(1e-7)) << mass;
   }
 }
 

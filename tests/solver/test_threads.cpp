@@ -11,12 +11,12 @@ namespace {
 class Threads : public ::testing::TestWithParam<SolverKind> {};
 
 TEST_P(Threads, CountDoesNotChangeTheBits) {
-  const scenes::NamedProblem problems[] = {scenes::make_quadrupeds(6, 1), scenes::make_spheres(45, 1),
-                                           scenes::make_random(12, 20, 0.3, 1), scenes::make_nut(60, 1)};
+  const scenes::NamedProblem problems[] = {scenes::make_quadrupeds(4, 1), scenes::make_spheres(25, 1),
+                                           scenes::make_random(8, 12, 0.3, 1), scenes::make_nut(30, 1)};
   for (const scenes::NamedProblem& named : problems) {
     Settings settings;
     settings.solver = GetParam();
-    settings.max_iterations = 300;  // never by the clock
+    settings.max_iterations = 60;  // never by the clock
     const Solution one = testing::solve_with(named.problem, settings);
     for (const int threads : {2, 3, 4}) {
       settings.threads = threads;

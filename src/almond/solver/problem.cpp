@@ -205,8 +205,8 @@ void validate_side(const ContactProblem& problem, const Side& side, int rows, co
 
 template <class Constraint>
 void validate_sides(const ContactProblem& problem, const Constraint& constraint, int rows, const std::string& place) {
-  require(constraint.num_sides >= 0 && constraint.num_sides <= 2,
-          place + ": has " + std::to_string(constraint.num_sides) + " sides, expected at most 2");
+  require(constraint.num_sides >= 1 && constraint.num_sides <= 2,
+          place + ": has " + std::to_string(constraint.num_sides) + " sides, expected 1 or 2");
   for (int s = 0; s < constraint.num_sides; ++s)
     validate_side(problem, constraint.sides[s], rows, place + " side " + std::to_string(s));
 }
@@ -505,10 +505,11 @@ ContactProblem make_problem(const MatX& A, const VecX& b, const MatX& J, const V
     problem.add_subsystem(A.block(begin, begin, count, count), b.segment(begin, count));
   }
   for (int i = 0; i < mu.size(); ++i) {
-    const std::vector<int> touched = touched_blocks(J, i, offsets);
-    if (touched.size() > 2)
+    std::vector<int> touched = touched_blocks(J, i, offsets);
+    if (touched.empty() && offsets.size() > 1) touched.push_back(0);  // J = 0: one side that moves nothing
+    if (touched.empty() || touched.size() > 2)
       fail({"contact", static_cast<std::size_t>(i)},
-           "touches " + std::to_string(touched.size()) + " subsystems, expected at most 2");
+           "touches " + std::to_string(touched.size()) + " subsystems, expected 1 or 2");
     SideInput sides[2];
     const SideInput* pointers[] = {&sides[0], &sides[1]};
     for (std::size_t s = 0; s < touched.size(); ++s) {
