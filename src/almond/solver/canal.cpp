@@ -67,6 +67,8 @@ Status solve_canal(const Island& island, const CanalOptions& options, Monitor& m
     if (inner.factor_failed) return Status::kNumericalError;
     if (!inner.converged && monitor.expired()) return Status::kTimeBudget;  // λ of an unfinished inner loop is useless
 
+    if (!inner.converged) ++monitor.inner_failures;
+
     double al = surrogate.al_residual();
     const double dp = surrogate.p_change();
     lag_is_gone = false;

@@ -126,7 +126,7 @@ void BlockFactor::build_supernodes(const Island& island) {
 
   list_offset_.resize(lists_.size());
   int values = 0, pivots = 0, largest = 0;
-  flops_ = 0.0;
+  factor_flops_ = 0.0;
   for (Supernode& s : supernodes_) {
     for (int l = s.list_begin; l < s.list_end; ++l) {
       list_offset_[l] = s.trailing;
@@ -142,9 +142,8 @@ void BlockFactor::build_supernodes(const Island& island) {
     pivots += s.size;
     largest = std::max(largest, s.trailing);
     const double m = s.size, t = s.trailing;
-    flops_ += 2.0 / 3.0 * m * m * m + 2.0 * m * m * t + 2.0 * m * t * t;
+    factor_flops_ += 2.0 / 3.0 * m * m * m + 2.0 * m * m * t + 2.0 * m * t * t;
   }
-  for (const Node& node : island.nodes) flops_ += 4.0 * node.dofs * node.dofs * node.side_rows;
   values_.assign(values, 0.0);
   pivots_.assign(pivots, 0);
   update_.resize(static_cast<std::size_t>(largest) * largest);
@@ -172,6 +171,8 @@ BlockFactor::Target BlockFactor::block_target(int row, int col) const {
 }
 
 void BlockFactor::build_targets(const Island& island) {
+  flops_ = factor_flops_;
+  for (const Node& node : island.nodes) flops_ += 4.0 * node.dofs * node.dofs * node.side_rows;
   diagonal_target_.resize(num_nodes_);
   for (int k = 0; k < num_nodes_; ++k) diagonal_target_[k] = block_target(position_[k], position_[k]);
   upper_target_.resize(island.num_constraints);
@@ -339,6 +340,9 @@ bool BlockFactor::factor(bool symmetric) {
     MapMat D(&values_[s.D], m, m), U(&values_[s.U], m, t), L(&values_[s.L], m, t);
     if (symmetric) {
       if (Eigen::internal::llt_inplace<double, Eigen::Lower>::blocked(D) >= 0) return false;
+      for (int k = 0; k < m; ++k) {
+        if (!std::isfinite(D(k, k))) return false;
+      }
       if (t > 0) {
         D.triangularView<Eigen::Lower>().solveInPlace(U);
         MapMat update(update_.data(), t, t);

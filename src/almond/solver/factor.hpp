@@ -63,7 +63,7 @@ class BlockFactor {
   void scatter_update(const Supernode& s, bool symmetric);
 
   bool symmetric_ = false;
-  double flops_ = 0.0;
+  double flops_ = 0.0, factor_flops_ = 0.0;
   int num_nodes_ = 0;
   std::vector<std::uint64_t> adjacency_, graph_;  // bit rows of the elimination graph; the graph as analysed
   std::vector<int> dofs_;

@@ -1,5 +1,6 @@
 #include "almond/solver/ray.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace almond {
@@ -14,7 +15,7 @@ RayResult walk_ray(const Island& island, const double* lambda, const double* del
     step += delta[i] * delta[i];
   }
   if (!(step > 0.0)) return {};
-  const double t_max = kFarRay * std::sqrt(size / step);
+  const double t_max = kFarRay * std::sqrt(std::max(size, step) / step);
   const double start = monitor.last_natural();
   double best = start, best_t = 0.0, high = 0.0;
   trial.resize(island.rows);
