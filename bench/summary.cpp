@@ -244,8 +244,8 @@ std::vector<Plot> curve_plots(const std::vector<Run>& runs, double budget_ms) {
     for (const Run& run : runs) {
       if (run.problem != problem) continue;
       if (plot.title.empty()) {
-        plot.title =
-            problem + "  (" + std::to_string(run.contacts) + " contacts, " + std::to_string(run.dofs) + " dofs)";
+        plot.title = problem;
+        plot.subtitle = std::to_string(run.contacts) + " contacts, " + std::to_string(run.dofs) + " dofs";
       }
       Series series = natural_series(run);
       if (series.points.empty()) continue;
