@@ -243,7 +243,7 @@ std::string outcomes_page(const std::vector<Outcome>& outcomes) {
   report.lead =
       "Residual: the paper's metric [N s]. Natural map: distance from the Signorini-Coulomb law relative to the free "
       "velocity. "
-      "Times are of cold solves, one median each.";
+      "Times are medians of cold solves.";
   report.facts = bench::machine_facts();
   report.tables = {outcomes_table(outcomes)};
   report.tables.front().title = "Certificates";

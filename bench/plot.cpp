@@ -178,7 +178,7 @@ std::string draw_legend(const Plot& plot, double left, double top, double width,
   std::string out;
   double at_x = left, at_y = top;
   for (const Series& s : plot.series) {
-    const double entry = 30.0 + 6.1 * static_cast<double>(s.name.size());
+    const double entry = 36.0 + 6.4 * static_cast<double>(s.name.size());
     if (at_x > left && at_x + entry > left + width) {
       at_x = left;
       at_y += 14.0;
