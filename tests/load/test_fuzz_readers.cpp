@@ -8,7 +8,10 @@
 #include "load/load_fixture.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
-// The HDF5 library itself loses a few small objects when it gives up on a damaged file.
+// The HDF5 library itself asks for absurd sizes when it meets damaged ones, and copes when malloc refuses; and it loses
+// a few small objects when it gives up on a file. Both are its own affair, everything else is ours.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5\n"; }
 #endif
@@ -86,7 +89,7 @@ class FuzzReaders : public FolderTest {
 TEST_F(FuzzReaders, Npz) {
   save_problem(make_rich_problem(), path("seed.npz"));
   // Checksums catch nearly every change.
-  EXPECT_LT(fuzz("p.npz", path("seed.npz"), 4000, 1), 2000);
+  EXPECT_LT(fuzz("p.npz", path("seed.npz"), 3000, 1), 1500);
 }
 
 TEST_F(FuzzReaders, NpzWithValidChecksums) {
@@ -98,7 +101,7 @@ TEST_F(FuzzReaders, NpzWithValidChecksums) {
   const std::vector<double> extremes = {0.0, -1.0, 1e308, -1e308, kNaN, kInfinity, 5e-324, 1e-20, 3.0};
   const std::vector<std::int64_t> integers = {0, -1, 1, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 7, 1000000};
   int accepted = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     NpzArchive changed = archive;
     for (std::uint64_t change = 0; change < 1 + random() % 3; ++change) {
       const std::string& name = names[random() % names.size()];
@@ -127,12 +130,12 @@ TEST_F(FuzzReaders, NpzWithValidChecksums) {
     }
   }
   EXPECT_GT(accepted, 0);
-  EXPECT_LT(accepted, 3000);
+  EXPECT_LT(accepted, 1500);
 }
 
 TEST_F(FuzzReaders, Json) {
   save_problem(make_rich_problem(), path("seed.json"));
-  EXPECT_LT(fuzz("p.json", path("seed.json"), 4000, 3), 3900);
+  EXPECT_LT(fuzz("p.json", path("seed.json"), 3000, 3), 2900);
 }
 
 #ifdef ALMOND_HAVE_HDF5
@@ -145,8 +148,8 @@ TEST_F(FuzzReaders, Hdf5) {
   for (int i = 0; i < 6; ++i) problem.add_contact(0.3, Vec3(1, 2, 3), side(i % 3), side((i + 1) % 3));
   save_problem(problem, path("global.hdf5"));
   save_problem(problem, path("local.hdf5"), FclibForm::kLocal);
-  EXPECT_LT(fuzz("p.hdf5", path("global.hdf5"), 2000, 4), 1900);
-  EXPECT_LT(fuzz("p.hdf5", path("local.hdf5"), 2000, 5), 1900);
+  EXPECT_LT(fuzz("p.hdf5", path("global.hdf5"), 1500, 4), 1400);
+  EXPECT_LT(fuzz("p.hdf5", path("local.hdf5"), 1500, 5), 1400);
 }
 
 #endif  // ALMOND_HAVE_HDF5
