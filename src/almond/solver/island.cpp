@@ -203,6 +203,17 @@ void compute_delassus(Island& island, std::vector<double>& scratch) {
         }
       }
     }
+    if (c.num_sides == 2 && c.node[0] == c.node[1]) {  // both ends move with the same velocities
+      const int ld = island.nodes[c.node[0]].ld;
+      const double *J0 = &island.J[c.J[0]], *J1 = &island.J[c.J[1]];
+      for (int r = 0; r < c.dim; ++r) {
+        for (int l = 0; l <= r; ++l) {
+          double sum = 0.0;
+          for (int j = 0; j < ld; ++j) sum += J0[r * ld + j] * J1[l * ld + j] + J1[r * ld + j] * J0[l * ld + j];
+          W[r * c.dim + l] += sum;
+        }
+      }
+    }
     for (int r = 0; r < c.dim; ++r) {
       for (int l = r + 1; l < c.dim; ++l) W[r * c.dim + l] = W[l * c.dim + r];
     }
@@ -266,6 +277,8 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
       island.num_dofs += problem.subsystems[s].dofs;
     } else {
       ws.node_of[s] = add_node(s, problem.subsystems[s].dofs, island);
+      const int tree = problem.subsystems[s].tree;
+      if (tree >= 0) island.nodes.back().tree = &problem.trees[tree];
     }
   }
   if (options.whole && ws.count > 0) {

@@ -32,6 +32,7 @@ struct Node {
   int side_rows = 0;
   int J_begin = 0;     // into J, row-major side_rows x ld
   bool diagonal = false;  // U is diagonal
+  const Tree* tree = nullptr;  // of the subsystem, in the problem
 };
 
 struct Constraint {
@@ -54,7 +55,7 @@ struct Island {
   int v_size = 0;           // padded
   int num_dofs = 0;         // unpadded
 
-  const ContactProblem* problem = nullptr;  // where the island was compiled from; trees are read there
+  const ContactProblem* problem = nullptr;  // where the island was compiled from; trees and their sides are read there
   std::vector<Node> nodes;
   std::vector<Constraint> constraints;
   std::vector<double> U;              // per node, A = U Uᵀ

@@ -160,8 +160,7 @@ void choose_tree(const Island& island, int k, TreePath path, NodeMaps& maps) {
   const Node& node = island.nodes[k];
   NodeMap& a = maps.nodes[k];
   a.cost = a.padded * std::min<double>(a.rows, 2.0 * node.dofs);
-  const int tree = node.subsystem >= 0 ? island.problem->subsystems[node.subsystem].tree : -1;
-  if (tree < 0 || path == TreePath::kDense) return;
+  if (node.tree == nullptr || path == TreePath::kDense) return;
   maps.trees[k].lay_out(island, k, &maps.sides[a.sides_begin], a.sides_end - a.sides_begin, maps.row_of);
   for (const TreeSolve solve : {TreeSolve::kFactor, TreeSolve::kArticulated}) {
     const bool articulated = solve == TreeSolve::kArticulated;

@@ -49,6 +49,7 @@ SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
   o.anderson = settings.admm_anderson;
   o.fixed = settings.fixed_iterations;
   o.max_iterations = settings.fixed_iterations ? settings.max_iterations : kFirstOrderLimit;
+  o.keep = settings.warm_start;  // the penalty that served the neighbouring problem
   o.pseudo_density = settings.admm_pseudo_density;
   o.tree_path = settings.solver == SolverKind::kAdmmNoBody ? TreePath::kDense
                 : settings.admm_aba                        ? TreePath::kArticulated

@@ -4,18 +4,27 @@
 #include <cmath>
 
 #include "almond/solver/anderson.hpp"
-#include "almond/solver/ray.hpp"
+#include "almond/solver/recession.hpp"
 
 namespace almond {
 namespace {
 
 constexpr int kFirstCheck = 20, kFirstBalance = 20;
-constexpr int kBadExtrapolations = 5;   // in a row, then plain iterations only
+constexpr int kBadExtrapolations = 5;  // in a row, then plain iterations for a while
+constexpr int kFirstRest = 50;
+constexpr int kShorter = 2;  // attempts with a step kShorten as long
+constexpr double kShorten = 0.125;
 constexpr double kGain = 0.9;           // a score this much better is progress
+constexpr int kPatience = 400;          // iterations without progress, plus as many as there were before: restart
+constexpr double kLost = 10.0;          // if the score also is this much worse than the best
 constexpr int kStretch = 15;            // plain iterations over which the drift of λ is compared
-constexpr int kFirstJamTest = 60;       // iterations without progress before the first jam test
+constexpr int kStretches = 8;           // then the drift is no drift
+constexpr int kFirstJamTest = 60;       // iterations before the first jam test
 constexpr double kJamViolation = 1e-5;  // natural map below which nothing counts as a jam
-constexpr double kSameDrift = 0.05;
+constexpr double kRunaway = 10.0;       // where the drift leads to, in sizes of λ: suspicious, and proven
+constexpr double kJammed = 1e3;
+constexpr double kCarefulC = 0.05, kCarefulMaxC = 10.0;
+constexpr int kCarefulIterations = 1000;
 constexpr int kStallIterations = 20000;    // without progress, plus half of all iterations: stalled
 constexpr double kParallelCost = 40000.0;  // multiply-adds of an iteration that pay for two barriers
 
@@ -51,10 +60,13 @@ class SubAdmm {
   /// Measures λ; true if the run ends, with the status.
   bool check(int k, bool last, Status& status);
   bool jam_test(int k);
-  bool undo_extrapolation();
+  void restart_carefully(int k);
+  void return_from_careful(int k);
+  void restart(int k, double c);
+  bool undo_extrapolation(int k);
   /// Changes c if the residuals are out of balance; true if the state was made anew.
   bool rebalance(int k);
-  void advance();
+  void advance(int k);
 
   const Island& island_;
   const SubAdmmOptions& options_;
@@ -66,12 +78,20 @@ class SubAdmm {
 
   int at_ = 0;  // state of the current iteration
   bool extrapolated_ = false;
-  int bad_extrapolations_ = 0;
-  double f_before_ = kInfinity;  // fixed-point residual before the last extrapolation
+  int shortened_ = 0;                       // how often the last extrapolation was
+  int bad_extrapolations_ = 0;              // in a row
+  int rest_ = kFirstRest, rest_until_ = 0;  // plain iterations after too many
+  double f_before_ = kInfinity;             // fixed-point residual before the last extrapolation
   int next_check_ = kFirstCheck, next_balance_ = kFirstBalance, balance_gap_ = kFirstBalance;
   double best_ = kInfinity;  // score
   int last_gain_ = 0;
-  int jam_patience_ = kFirstJamTest, stretch_ = 0;  // stretch_ > 0: a jam test is under way
+  int jam_gap_ = kFirstJamTest, next_jam_test_ = kFirstJamTest;
+  int stretch_ = 0;        // > 0: a jam test is under way, plain iterations only
+  bool careful_ = false;   // restarted with a small penalty
+  bool returned_ = false;  // and back again
+  int careful_until_ = 0;
+  double c_before_ = 0.0, score_before_ = 0.0;
+  bool jump_ = false, refactor_ = false;  // go on from λ, with a new penalty
 };
 
 bool SubAdmm::start() {
@@ -142,6 +162,7 @@ void SubAdmm::start_from_lambda() {
   multiply_JT(island_, side, true, v);
   multiply_J(island_, v, Jv);
   at_ = 0;
+  extrapolated_ = false;
   for (int i = 0; i < island_.num_constraints; ++i) {
     const Constraint& c = island_.constraints[i];
     const double scale = ws_.sqrt_beta[i];
@@ -190,10 +211,13 @@ bool SubAdmm::check(int k, bool last, Status& status) {
   if (score < kGain * best_) {
     best_ = score;
     last_gain_ = k;
+    next_jam_test_ = std::max(next_jam_test_, k + kFirstJamTest);
   }
   next_check_ = k + std::max(10, k / 20);
   if (score <= 1.0) {
     status = Status::kSolved;
+  } else if (!std::isfinite(score)) {
+    status = Status::kNumericalError;
   } else if (last) {
     status = Status::kMaxIterations;
   } else if (monitor_.expired()) {
@@ -203,52 +227,107 @@ bool SubAdmm::check(int k, bool last, Status& status) {
   } else if (k - last_gain_ > kStallIterations + k / 2) {
     status = Status::kStalled;
   } else {
+    if (careful_ && k > careful_until_ && monitor_.best_score() >= score_before_) return_from_careful(k);
+    const bool lost = k - last_gain_ > kPatience + last_gain_ && score > kLost * monitor_.best_score();
+    if (lost && !careful_ && !returned_) restart_carefully(k);
     return false;
   }
   return true;
 }
 
-/// λ was observed just now. Three calls, kStretch plain iterations apart, make one test.
+/// λ was observed just now. Calls come kStretch plain iterations apart, until λ moved the same way twice or it is clear
+/// that it does not. True: it runs away although it came from small λ, and its direction proves that it may.
 bool SubAdmm::jam_test(int k) {
-  if (stretch_ == 0 && (k - last_gain_ < jam_patience_ || monitor_.best_natural() < kJamViolation)) return false;
+  if (stretch_ == 0 && (k < next_jam_test_ || monitor_.last_natural() < kJamViolation)) return false;
+  double change = 0.0, size = 0.0, lambda_size = 0.0;
   if (stretch_ > 0) {
     std::swap(ws_.drift, ws_.drift_before);
-    for (int i = 0; i < island_.rows; ++i) ws_.drift[i] = lambda_[i] - ws_.mark[i];
+    for (int i = 0; i < island_.rows; ++i) {
+      ws_.drift[i] = lambda_[i] - ws_.mark[i];
+      change += std::pow(ws_.drift[i] - ws_.drift_before[i], 2);
+      size += ws_.drift[i] * ws_.drift[i];
+      lambda_size += lambda_[i] * lambda_[i];
+    }
   }
-  if (stretch_ < 2) {
-    std::copy_n(lambda_, island_.rows, ws_.mark.begin());
+  std::copy_n(lambda_, island_.rows, ws_.mark.begin());
+  // A geometric series of such steps would end at |drift| / (relative change).
+  const double goal = careful_ ? kJammed : kRunaway;
+  const bool runs_away = stretch_ > 1 && size > goal * std::sqrt(change * lambda_size);
+  if (!runs_away && stretch_ < kStretches) {
     ++stretch_;
     next_check_ = k + kStretch;
     return false;
   }
   stretch_ = 0;
-  jam_patience_ *= 2;
-  double change = 0.0, size = 0.0;
-  for (int i = 0; i < island_.rows; ++i) {
-    const double d = ws_.drift[i] - ws_.drift_before[i];
-    change += d * d;
-    size += ws_.drift[i] * ws_.drift[i];
+  jam_gap_ *= 2;
+  next_jam_test_ = k + jam_gap_;
+  if (!runs_away) return false;
+  if (!careful_) {
+    restart_carefully(k);
+    return false;
   }
-  if (!(change <= kSameDrift * kSameDrift * size)) return false;
-  const double violation = monitor_.last_natural();
-  if (violation < kJamViolation) return false;
-  const RayResult ray = walk_ray(island_, lambda_, ws_.drift.data(), monitor_, ws_.trial);
-  if (!ray.unbounded) return false;
+  if (!is_recession_direction(island_, ws_.drift.data(), ws_.trial)) return false;
   monitor_.force_best(lambda_);
   return true;
 }
 
-/// An extrapolation that made the residual grow is undone.
-bool SubAdmm::undo_extrapolation() {
+/// A large penalty can press bodies into a wedge that holds only because they are pressed: friction grows with the
+/// internal forces, and λ runs away although there is a solution. A small penalty from λ = 0 does not get there.
+void SubAdmm::restart_carefully(int k) {
+  careful_ = true;
+  careful_until_ = 2 * k + kCarefulIterations;
+  c_before_ = ws_.c;
+  score_before_ = monitor_.best_score();
+  std::fill_n(lambda_, island_.rows, 0.0);
+  restart(k, std::min(ws_.c, kCarefulC));
+}
+
+/// The careful run found nothing better: back to where it began.
+void SubAdmm::return_from_careful(int k) {
+  careful_ = false;
+  returned_ = true;
+  std::copy_n(monitor_.best_lambda(), island_.rows, lambda_);
+  restart(k, c_before_);
+  jam_gap_ = 2 * k;
+  next_jam_test_ = k + jam_gap_;
+}
+
+void SubAdmm::restart(int k, double c) {
+  ws_.c = c;
+  best_ = kInfinity;
+  last_gain_ = k;
+  jump_ = refactor_ = true;
+  bad_extrapolations_ = rest_until_ = 0;
+  jam_gap_ = kFirstJamTest;
+  next_jam_test_ = k + jam_gap_;
+  balance_gap_ = kFirstBalance;
+  next_balance_ = k + balance_gap_;
+}
+
+/// An extrapolation that made the residual grow went too far: a shorter one, twice, or none. It is the active set that
+/// changes on the way, so the direction is good up to there.
+bool SubAdmm::undo_extrapolation(int k) {
   if (!extrapolated_) return false;
-  extrapolated_ = false;
-  if (distance(y_next(), y(), size_) <= 2.0 * f_before_) {
+  if (distance(y_next(), y(), size_) <= f_before_) {
+    extrapolated_ = false;
     bad_extrapolations_ = 0;
     return false;
   }
-  std::copy_n(ws_.saved.data(), size_, column(0));
   at_ = 0;
-  ++bad_extrapolations_;
+  double* to = column(0);
+  if (++shortened_ <= kShorter) {
+    for (int i = 0; i < size_; i += kLanes) {
+      lanes_at(to + i) = lanes_at(&ws_.saved[i]) + kShorten * (lanes_at(to + i) - lanes_at(&ws_.saved[i]));
+    }
+    return true;
+  }
+  extrapolated_ = false;
+  std::copy_n(ws_.saved.data(), size_, to);
+  if (++bad_extrapolations_ >= kBadExtrapolations) {
+    bad_extrapolations_ = 0;
+    rest_until_ = k + rest_;
+    rest_ *= 2;
+  }
   return true;
 }
 
@@ -291,7 +370,7 @@ bool SubAdmm::rebalance(int k) {
 
   // λ and v stay; y = Ĵv - λ in the new units.
   const double c_old = ws_.c;
-  ws_.c = std::clamp(ws_.c * std::clamp(std::sqrt(ratio), 0.1, 10.0), 1e-6, 1e8);
+  ws_.c = std::clamp(ws_.c * std::clamp(std::sqrt(ratio), 0.1, 10.0), 1e-6, careful_ ? kCarefulMaxC : 1e8);
   const double rescale = std::sqrt(ws_.c / c_old), back = 1.0 / rescale;
   double* to = column(0);
   for (int i = 0; i < size_; i += kLanes) {
@@ -299,21 +378,23 @@ bool SubAdmm::rebalance(int k) {
     lanes_at(to + i) = rescale * lanes_at(&ws_.z_old[i]) - back * l;
   }
   at_ = 0;
+  refactor_ = true;
   return true;
 }
 
 /// To the next state; at the end of the ring extrapolate, or wrap.
-void SubAdmm::advance() {
+void SubAdmm::advance(int k) {
   ++at_;
   if (at_ + 1 < columns_) return;
   double* plain = column(at_);
   at_ = 0;
-  if (window_ >= 2 && bad_extrapolations_ < kBadExtrapolations && stretch_ == 0) {
+  if (window_ >= 2 && k >= rest_until_ && stretch_ == 0) {
     f_before_ = distance(plain, plain - stride_, size_);
     if (extrapolate(ws_.history.data(), stride_, window_, ws_.saved.data())) {
       std::swap_ranges(plain, plain + size_, ws_.saved.data());  // saved: plain state; its place: the extrapolated one
       std::copy_n(plain, size_, column(0));
       extrapolated_ = true;
+      shortened_ = 0;
       return;
     }
   }
@@ -331,17 +412,18 @@ Status SubAdmm::run() {
         monitor_.observe(lambda_);
         return Status::kMaxIterations;
       }
-      if (!undo_extrapolation()) advance();
+      if (!undo_extrapolation(k)) advance(k);
       continue;
     }
     Status status = Status::kMaxIterations;
     if ((k >= next_check_ || last) && check(k, last, status)) return status;
-    if (undo_extrapolation()) continue;
-    if (options_.adapt && stretch_ == 0 && rebalance(k)) {
-      if (!factor()) return Status::kNumericalError;
+    if (jump_ || undo_extrapolation(k) || (options_.adapt && stretch_ == 0 && rebalance(k))) {
+      if (refactor_ && !factor()) return Status::kNumericalError;
+      if (jump_) start_from_lambda();
+      jump_ = refactor_ = false;
       continue;
     }
-    advance();
+    advance(k);
   }
 }
 

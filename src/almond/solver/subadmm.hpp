@@ -13,11 +13,13 @@
 // diagonal over bodies (31).
 //
 // β_i = c w_i with w_i = 1 / W̄_i, or the paper's pseudo-density; c is rebalanced (43) on residuals made free of units.
-// Anderson acceleration extrapolates y every m + 1 iterations and is undone when the fixed-point residual grows.
+// Anderson acceleration extrapolates y every m + 1 iterations; a step after which the fixed-point residual is larger is
+// shortened, then undone.
 //
-// Without a solution the state drifts along a ray: λ grows by the same amount in every iteration while the law stays
-// violated. When nothing was gained for a while, plain iterations are run and λ is compared over two stretches; if it
-// moved the same way in both, the ray is walked far out (ray.hpp), and if the violation is the same there: kInfeasible.
+// Without a solution λ runs away: it grows by the same amount over and over while the law stays violated. When nothing
+// was gained for a while, plain iterations are run and the drift of λ is compared over stretches. A drift that leads
+// far is suspicious, but a large penalty can also wedge bodies that have a solution, so the run starts again from λ = 0
+// with a small one. If λ runs away there too, along a direction that proves it may (recession.hpp): kInfeasible.
 
 #include "almond/base/parallel.hpp"
 #include "almond/solver/monitor.hpp"

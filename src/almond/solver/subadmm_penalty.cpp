@@ -13,9 +13,8 @@ class PseudoDensity {
   explicit PseudoDensity(const Island& island) {
     for (int k = 0; k < static_cast<int>(island.nodes.size()); ++k) {
       const Node& node = island.nodes[k];
-      const int tree = node.subsystem >= 0 ? island.problem->subsystems[node.subsystem].tree : -1;
-      if (tree >= 0) {
-        add_tree(island, k, island.problem->trees[tree]);
+      if (node.tree != nullptr) {
+        add_tree(island, k, *node.tree);
       } else {
         add_block(island, k);
       }

@@ -36,7 +36,7 @@ int find_single(const double* row, int n) {
 void TreeMap::lay_out(const Island& island, int node, const int* sides, int num_sides, const std::vector<int>& row_of) {
   problem_ = island.problem;
   const Subsystem& subsystem = problem_->subsystems[island.nodes[node].subsystem];
-  tree_ = &problem_->trees[subsystem.tree];
+  tree_ = island.nodes[node].tree;
   b_ = &problem_->b[subsystem.offset];
   num_bodies_ = tree_->num_bodies();
   num_dofs_ = tree_->num_dofs();
