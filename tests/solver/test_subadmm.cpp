@@ -229,10 +229,10 @@ TEST(SubAdmm, FormsAreChosenByTheirCost) {
     for (const NodeMap& node : workspace.maps.nodes) all.push_back(node.form);
     return all;
   };
-  // Few rows: G. Many rows on six dofs: columns. A long chain: never dense.
+  // Few rows: G. Many rows on six dofs: columns. A long chain: along the tree.
   EXPECT_EQ(forms(scenes::make_thrown_sphere(0.3, 1.0).problem, TreePath::kCheapest)[0], NodeForm::kGram);
   EXPECT_EQ(forms(scenes::make_nut(60, 1).problem, TreePath::kCheapest)[0], NodeForm::kColumns);
-  const ContactProblem chain = scenes::make_closed_chain(60, 1).problem;
+  const ContactProblem chain = scenes::make_closed_chain(120, 1).problem;
   EXPECT_EQ(forms(chain, TreePath::kCheapest)[0], NodeForm::kArticulated);
   EXPECT_EQ(forms(chain, TreePath::kTree)[0], NodeForm::kTree);
   EXPECT_EQ(forms(scenes::without_trees(chain), TreePath::kTree)[0], NodeForm::kColumns);
@@ -382,7 +382,7 @@ TEST(SubAdmm, IterationsDoNotAllocate) {
   if (!testing::can_count_allocations()) GTEST_SKIP() << "allocations cannot be counted in this build";
   for (const bool aba : {false, true}) {
     for (const NamedProblem& named :
-         {scenes::make_closed_chain(60, 1), scenes::make_quadrupeds(3, 1), scenes::make_nut(60, 1)}) {
+         {scenes::make_closed_chain(120, 1), scenes::make_quadrupeds(3, 1), scenes::make_nut(60, 1)}) {
       Settings settings;
       settings.solver = SolverKind::kSubAdmm;
       settings.max_iterations = 400;

@@ -158,8 +158,28 @@ void solve_upper_transposed(const double* U, int n, bool diagonal, double* x) {
   }
 }
 
+/// Four rows at a time x <- U⁻¹ x: their chains of pivots run side by side. `inverse` holds 1 / U_kk.
+void solve_upper_rows(const double* U, int n, const double* inverse, double* rows, int ld, int count) {
+  int r = 0;
+  for (; r + 4 <= count; r += 4, rows += 4 * ld) {
+    double *__restrict x0 = rows, *__restrict x1 = rows + ld, *__restrict x2 = x1 + ld, *__restrict x3 = x2 + ld;
+    for (int k = n - 1; k >= 0; --k) {
+      if (x0[k] == 0.0 && x1[k] == 0.0 && x2[k] == 0.0 && x3[k] == 0.0) continue;
+      const double* __restrict column = U + static_cast<std::ptrdiff_t>(k) * n;
+      const double v0 = x0[k] *= inverse[k], v1 = x1[k] *= inverse[k], v2 = x2[k] *= inverse[k], v3 = x3[k] *= inverse[k];
+      for (int i = 0; i < k; ++i) {
+        x0[i] -= v0 * column[i];
+        x1[i] -= v1 * column[i];
+        x2[i] -= v2 * column[i];
+        x3[i] -= v3 * column[i];
+      }
+    }
+  }
+  for (; r < count; ++r, rows += ld) solve_upper(U, n, false, rows);
+}
+
 /// Factors A, whitens b and J.
-void whiten(Island& island) {
+void whiten(Island& island, std::vector<double>& scratch) {
   for (Node& node : island.nodes) {
     double* U = &island.U[node.U_begin];
     node.diagonal = is_diagonal(U, node.dofs);
@@ -179,8 +199,15 @@ void whiten(Island& island) {
     }
     solve_upper(U, node.dofs, node.diagonal, &island.b[node.v_begin]);
     // J U⁻ᵀ: each row x solves U xᵀ = Jᵀ.
-    for (int r = 0; r < node.side_rows; ++r) {
-      solve_upper(U, node.dofs, node.diagonal, &island.J[node.J_begin + r * node.ld]);
+    double* J = &island.J[node.J_begin];
+    scratch.resize(std::max<std::size_t>(scratch.size(), node.dofs));
+    for (int k = 0; k < node.dofs; ++k) scratch[k] = 1.0 / U[k * node.dofs + k];
+    if (!node.diagonal) {
+      solve_upper_rows(U, node.dofs, scratch.data(), J, node.ld, node.side_rows);
+      continue;
+    }
+    for (int r = 0; r < node.side_rows; ++r, J += node.ld) {
+      for (int k = 0; k < node.dofs; ++k) J[k] *= scratch[k];
     }
   }
 }
@@ -379,7 +406,7 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
 
   for (int k = 0; k < ws.count; ++k) {
     Island& island = ws.islands[k];
-    whiten(island);
+    whiten(island, ws.scratch);
     if (!island.degenerate) compute_delassus(island, ws.scratch);
   }
 }

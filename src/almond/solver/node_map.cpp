@@ -7,10 +7,13 @@
 namespace almond {
 namespace {
 
-// A multiply-add of the tree passes costs as much as this many of a dense product (measured, AVX-512 and AVX2).
-constexpr double kTreePrice = 1.5;
-// Above this size Eigen's blocked kernels beat plain loops.
-constexpr int kPlainDofs = 64;
+// What a multiply-add costs, in those of a dense product: short dependent chains on trees, long vectors elsewhere.
+// Measured with AVX-512 on chains of 5 to 240 links, branching trees and quadrupeds.
+constexpr double kFactorPrice = 6.0, kArticulatedPrice = 5.0;
+constexpr double kBlockPrice = 1.2;    // padding of the blocks of X
+constexpr double kIterations = 200.0;  // that share a factorisation
+// Above this size Eigen's blocked kernels beat plain loops over padded columns.
+constexpr int kPlainDofs = 512;
 
 /// Last nonzero column of a side's rows, -1 if there is none.
 int last_column(const double* J, int rows, int ld) {
@@ -93,6 +96,11 @@ void find_range(const double* column, int rows, int& first, int& last) {
 int find_blocks(const Node& node, NodeMap& a, NodeMaps& maps) {
   const double* X = &maps.matrices[a.matrix];
   ColumnBlock* blocks = &maps.blocks[a.blocks_begin];
+  if (!maps.sparse) {
+    blocks[0] = {0, node.dofs, 0, a.padded, 0};
+    a.blocks_end = a.blocks_begin + 1;
+    return a.padded * node.dofs;
+  }
   int count = 0, total = 0;
   for (int j = 0; j < node.dofs; ++j) {
     int first = 0, last = 0;
@@ -155,21 +163,25 @@ void fill_columns(const Island& island, const Node& node, const NodeMap& a, cons
   }
 }
 
-/// Decides whether node k goes by its tree, from multiply-adds and what they cost.
+/// Decides whether node k goes along its tree, from multiply-adds and what they cost.
 void choose_tree(const Island& island, int k, TreePath path, NodeMaps& maps) {
   const Node& node = island.nodes[k];
   NodeMap& a = maps.nodes[k];
-  a.cost = a.padded * std::min<double>(a.rows, 2.0 * node.dofs);
+  const double n = node.dofs;
+  a.cost = a.padded * std::min<double>(a.rows, 2.0 * n);
   if (node.tree == nullptr || path == TreePath::kDense) return;
-  maps.trees[k].lay_out(island, k, &maps.sides[a.sides_begin], a.sides_end - a.sides_begin, maps.row_of);
+  TreeMap& tree = maps.trees[k];
+  tree.lay_out(island, k, &maps.sides[a.sides_begin], a.sides_end - a.sides_begin, maps.row_of);
+  a.cost = std::min(a.cost, 2.0 * kBlockPrice * tree.num_touched());
+  double best = a.cost + (n * n * a.padded + n * n * n / 6.0) / kIterations;
   for (const TreeSolve solve : {TreeSolve::kFactor, TreeSolve::kArticulated}) {
     const bool articulated = solve == TreeSolve::kArticulated;
     if (path == TreePath::kTree && articulated) continue;
     if (path == TreePath::kArticulated && !articulated) continue;
-    const double cost = kTreePrice * maps.trees[k].cost(solve);
-    if (path == TreePath::kCheapest && cost >= a.cost) continue;
+    const double cost = (articulated ? kArticulatedPrice : kFactorPrice) * tree.cost(solve);
+    if (path == TreePath::kCheapest && cost >= best) continue;
     a.form = articulated ? NodeForm::kArticulated : NodeForm::kTree;
-    a.cost = cost;
+    a.cost = best = cost;
   }
 }
 
@@ -178,6 +190,7 @@ void choose_tree(const Island& island, int k, TreePath path, NodeMaps& maps) {
 void lay_out(const Island& island, TreePath path, NodeMaps& maps) {
   const int count = static_cast<int>(island.nodes.size());
   maps.nodes.assign(count, {});
+  maps.sparse = path != TreePath::kDense;
   maps.slot.resize(2 * island.num_constraints);
   maps.row_of.resize(2 * island.num_constraints);
   if (static_cast<int>(maps.trees.size()) < count) maps.trees.resize(count);

@@ -24,7 +24,8 @@ namespace almond {
 
 enum class NodeForm : std::uint8_t { kGram, kColumns, kTree, kArticulated };
 
-/// Which forms a node with a tree may take.
+/// Which forms nodes may take: all, or for comparison only dense ones that take no notice of zeros, or on trees only
+/// those that go along the tree.
 enum class TreePath : std::uint8_t { kCheapest, kDense, kTree, kArticulated };
 
 struct NodeMap {
@@ -51,6 +52,7 @@ struct NodeMaps {
   std::vector<NodeMap> nodes;
   std::vector<int> slot;  // (2 x constraints) padded row of each side
   int size = 0;           // padded rows of all nodes
+  bool sparse = true;     // leave out the zero blocks of X
   LineVector matrices, squares, g0;
   LineVector t;  // (padded velocities) Xᵀs, scratch of the node that owns it
   std::vector<ColumnBlock> blocks;

@@ -27,7 +27,7 @@ struct Workspace::Impl {
   std::vector<std::unique_ptr<IslandScratch>> scratch;  // one per island
   std::unique_ptr<WorkerPool> pool;
   std::vector<double> scratch_v;
-  std::vector<int> order;     // islands, small ones first
+  std::vector<int> order;  // islands, small ones first
   std::vector<double> cost;
   SolveClock clock;
 };
@@ -51,9 +51,8 @@ SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
   o.max_iterations = settings.fixed_iterations ? settings.max_iterations : kFirstOrderLimit;
   o.keep = settings.warm_start;  // the penalty that served the neighbouring problem
   o.pseudo_density = settings.admm_pseudo_density;
-  o.tree_path = settings.solver == SolverKind::kAdmmNoBody ? TreePath::kDense
-                : settings.admm_aba                        ? TreePath::kArticulated
-                                                           : TreePath::kCheapest;
+  const bool dense = settings.solver == SolverKind::kAdmmNoBody || settings.solver == SolverKind::kAdmmNoSub;
+  o.tree_path = dense ? TreePath::kDense : settings.admm_aba ? TreePath::kArticulated : TreePath::kCheapest;
   o.pool = pool;
   return o;
 }
@@ -110,12 +109,18 @@ Status solve_island(const Island& island, const Settings& settings, int round, W
 /// The status of the whole is that of the island that fared worst.
 int severity(Status status) {
   switch (status) {
-    case Status::kSolved: return 0;
-    case Status::kStalled: return 1;
-    case Status::kMaxIterations: return 2;
-    case Status::kTimeBudget: return 3;
-    case Status::kInfeasible: return 4;
-    case Status::kNumericalError: return 5;
+    case Status::kSolved:
+      return 0;
+    case Status::kStalled:
+      return 1;
+    case Status::kMaxIterations:
+      return 2;
+    case Status::kTimeBudget:
+      return 3;
+    case Status::kInfeasible:
+      return 4;
+    case Status::kNumericalError:
+      return 5;
   }
   return 5;
 }
@@ -169,7 +174,8 @@ void export_velocity(const ContactProblem& problem, const IslandWorkspace& ws, c
   }
 }
 
-/// Adds an island to the certificate: the same definitions as certificate.cpp, on the numbers at hand, without allocating.
+/// Adds an island to the certificate: the same definitions as certificate.cpp, on the numbers at hand, without
+/// allocating.
 void add_to_certificate(const Island& island, const double* lambda, const MeasureWorkspace& measured, double& worst,
                         Certificate& out) {
   for (int i = 0; i < island.num_contacts; ++i) {
@@ -286,8 +292,8 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
   s.pending = own_share || again;
 }
 
-/// Small islands first; each may use a share of the time that is left in proportion to its size, so that a hard one does
-/// not starve the rest. What is unfinished goes round again.
+/// Small islands first; each may use a share of the time that is left in proportion to its size, so that a hard one
+/// does not starve the rest. What is unfinished goes round again.
 void run_islands(const Settings& settings, Workspace::Impl& w) {
   const int count = w.islands.count;
   w.order.resize(count);

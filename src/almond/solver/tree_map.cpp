@@ -102,6 +102,18 @@ double TreeMap::cost(TreeSolve solve) const {
   return sum;
 }
 
+double TreeMap::num_touched() const {
+  const auto depth = [&](int dof) { return static_cast<double>(path_begin_[dof + 1] - path_begin_[dof]); };
+  double sum = static_cast<double>(general_rows_.size()) * num_dofs_;
+  for (const JointRow& row : joint_rows_) sum += depth(row.dof);
+  for (const BodySide& side : body_sides_) {
+    int body = side.body;
+    while (body >= 0 && tree_->dof_offset[body] == tree_->dof_offset[body + 1]) body = tree_->parent[body];
+    if (body >= 0) sum += side.dim * depth(tree_->dof_offset[body + 1] - 1);
+  }
+  return sum;
+}
+
 bool TreeMap::factor(TreeSolve solve, const double* scale) {
   solve_ = solve;
   compose_bodies(scale);

@@ -34,6 +34,8 @@ class TreeMap {
 
   /// Multiply-adds of one application.
   [[nodiscard]] double cost(TreeSolve solve) const;
+  /// Velocities that the rows touch, counted row by row: a row touches the joints between its body and the ground.
+  [[nodiscard]] double num_touched() const;
 
   /// `scale` is sqrt(β) per row of the node. False if a pivot is not positive.
   bool factor(TreeSolve solve, const double* scale);
