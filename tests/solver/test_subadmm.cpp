@@ -22,8 +22,8 @@ using testing::OneIsland;
 /// One constraint with its slacks; J per slack over all velocities.
 struct DenseConstraint {
   int row = 0, dim = 3;
-  std::vector<MatX> J;
-  VecX e;
+  std::vector<MatX> J{};
+  VecX e{};
   double mu = 0.0, compliance = 0.0, lower = -kInfinity, upper = kInfinity;
   double beta = 0.0;
 };

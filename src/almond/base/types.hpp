@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace almond {
 
@@ -17,6 +18,10 @@ using MatX = Eigen::MatrixXd;
 
 /// Jacobian blocks are stored row by row: one constraint row is contiguous.
 using MatXr = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// A pool that Eigen works on. Its kernels group sums by the alignment of the data, so only aligned pools give the same
+/// bits in every run.
+using AlignedVector = std::vector<double, Eigen::aligned_allocator<double>>;
 
 using MapVec = Eigen::Map<VecX>;
 using MapConstVec = Eigen::Map<const VecX>;

@@ -257,7 +257,7 @@ void BlockFactor::assemble(const Island& island, const double* K, bool symmetric
     const Target& t = diagonal_target_[k];
     for (int c = 0; c < node.dofs; ++c) values_[t.offset + c * t.ld + c] = 1.0;
   }
-  std::vector<double>&KJ = KJ_, &KJ_other = KJ_other_;
+  AlignedVector &KJ = KJ_, &KJ_other = KJ_other_;
   constexpr int kStackDofs = 12;  // from here on a node's diagonal block is one matrix product over its stacked rows
   for (int i = 0; i < island.num_constraints; ++i) {
     const Constraint& c = island.constraints[i];

@@ -77,10 +77,10 @@ class BlockFactor {
   std::vector<Target> pair_targets_;
   std::vector<Target> diagonal_target_;      // per node
   std::vector<Target> upper_target_, lower_target_;  // per constraint with two nodes
-  std::vector<double> values_, update_;
+  AlignedVector values_, update_;
   std::vector<int> pivots_;
-  std::vector<double> rhs_;
-  std::vector<double> stack_J_, stack_KJ_, KJ_, KJ_other_;
+  AlignedVector rhs_;
+  AlignedVector stack_J_, stack_KJ_, KJ_, KJ_other_;
 };
 
 }  // namespace almond

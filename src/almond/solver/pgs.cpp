@@ -5,9 +5,15 @@
 
 #include "almond/solver/anderson.hpp"
 #include "almond/solver/cone.hpp"
+#include "almond/solver/ray.hpp"
 
 namespace almond {
 namespace {
+
+constexpr double kLeastOmega = 0.125;
+constexpr int kJamSweeps = 400;          // without progress before the ray is tried
+constexpr int kIdleSweeps = 20000;       // without progress before it gives up
+constexpr double kJamViolation = 1e-6;   // natural map below which nothing is called jammed
 
 /// w[0..2] = J v (3 rows, compile-time or run-time width).
 template <int kWidth>
@@ -205,7 +211,8 @@ class Accelerator {
 Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monitor, PgsWorkspace& ws, double* lambda) {
   prepare(island, lambda, ws);
   double omega = options.omega;
-  int next_check = 4, last_gain = 0;
+  int next_check = 4, last_gain = 0, next_jam_test = 0;
+  ws.anchor.assign(lambda, lambda + island.rows);
   double reference = kInfinity;  // score to improve on
   Accelerator accelerator(island, options.fixed ? 0 : options.anderson, ws);
   if (accelerator.on()) accelerator.record(lambda);
@@ -236,13 +243,30 @@ Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monit
     std::copy(monitor.last().v.begin(), monitor.last().v.end(), ws.v.begin());
     if (score < 0.9 * reference) {
       reference = score;
-      last_gain = sweep;
-    } else if (sweep - last_gain > 200 + last_gain && omega > 0.1) {  // a limit cycle: slower steps
+      last_gain = next_jam_test = sweep;
+      ws.anchor.assign(lambda, lambda + island.rows);
+      continue;
+    }
+    const int idle = sweep - last_gain;
+    if (idle > 200 + last_gain && omega > kLeastOmega) {  // a limit cycle: slower steps
       omega *= 0.5;
       last_gain = sweep;
       reference = score;
     }
-    if (options.stall_ratio > 0.0 && sweep - last_gain > options.stall_sweeps) return Status::kStalled;
+    if (sweep - next_jam_test > kJamSweeps) {  // λ grows and nothing else happens?
+      next_jam_test = 2 * sweep;
+      ws.trial.resize(island.rows);
+      for (int i = 0; i < island.rows; ++i) ws.trial[i] = lambda[i] - ws.anchor[i];
+      std::swap(ws.anchor, ws.trial);  // the direction; its old content is not needed any more
+      const bool jammed = monitor.last_natural() > kJamViolation &&
+                          walk_ray(island, lambda, ws.anchor.data(), monitor, ws.trial).unbounded;
+      if (jammed) {
+        monitor.force_best(lambda);
+        return Status::kInfeasible;
+      }
+      ws.anchor.assign(lambda, lambda + island.rows);
+    }
+    if (omega <= kLeastOmega && idle > kIdleSweeps + last_gain) return Status::kStalled;
   }
 }
 

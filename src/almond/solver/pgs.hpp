@@ -7,6 +7,7 @@
 //   v   <- v + J_iᵀ Δλ
 // Rows of one component: λ <- clamp(λ - ω (w + cλ) / W_ii).
 // A sweep costs O(side rows). On articulated trees ω = 1 can fall into a limit cycle; ω is halved when progress stops.
+// If λ only grows, the ray test (ray.hpp) tells a jam.
 
 #include "almond/solver/monitor.hpp"
 
@@ -14,7 +15,7 @@ namespace almond {
 
 struct PgsWorkspace {
   std::vector<double> v, side, step_n, step_t;
-  std::vector<double> history, saved, weight;
+  std::vector<double> history, saved, weight, anchor, trial;
 };
 
 struct PgsOptions {
@@ -22,8 +23,6 @@ struct PgsOptions {
   double omega = 1.0;
   int anderson = 0;         // memory of Anderson acceleration, 0: none
   bool fixed = false;       // run max_sweeps, measure only at the end
-  double stall_ratio = 0.0; // > 0: give up when the best score did not fall by this factor over `stall_sweeps`
-  int stall_sweeps = 0;
 };
 
 /// Sweeps from λ (in and out). Ends when solved, out of sweeps, time or iterations, or stalled.
