@@ -75,12 +75,25 @@ inline void dot_columns(const double* matrix, int rows, int stride, const double
   }
 }
 
-/// out[0..columns) = Mᵀ x, M column-major with padded columns.
-inline void multiply_transposed(const double* matrix, int rows, int columns, const double* x, double* out) {
+/// out[0..columns) = Mᵀ x over `rows` rows, M column-major with columns `stride` apart.
+inline void multiply_transposed(const double* matrix, int rows, int stride, int columns, const double* x, double* out) {
   int c = 0;
-  for (; c + 4 <= columns; c += 4)
-    dot_columns<4>(matrix + static_cast<std::ptrdiff_t>(c) * rows, rows, rows, x, out + c);
-  for (; c < columns; ++c) dot_columns<1>(matrix + static_cast<std::ptrdiff_t>(c) * rows, rows, rows, x, out + c);
+  for (; c + 4 <= columns; c += 4, matrix += 4 * static_cast<std::ptrdiff_t>(stride)) {
+    dot_columns<4>(matrix, rows, stride, x, out + c);
+  }
+  switch (columns - c) {
+    case 3:
+      dot_columns<3>(matrix, rows, stride, x, out + c);
+      break;
+    case 2:
+      dot_columns<2>(matrix, rows, stride, x, out + c);
+      break;
+    case 1:
+      dot_columns<1>(matrix, rows, stride, x, out + c);
+      break;
+    default:
+      break;
+  }
 }
 
 /// y[0..8 kBlocks) = start + Σ_c x_c column_c, one block of rows held in registers.

@@ -57,44 +57,43 @@ bool factor_dense(const Island& island, const Node& node, const NodeMap& a, Node
     H_map.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(X_map);
     MapVec t_map(t, n);
     llt.matrixL().solveInPlace(t_map);
+    std::fill_n(&maps.first[node.v_begin], n, 0);
+    std::fill_n(&maps.last[node.v_begin], n, m);
     return true;
   }
+  // Column j lives on its rows [first, last): the others need not be looked at.
+  int *first = &maps.first[node.v_begin], *last = &maps.last[node.v_begin];
   for (int j = 0; j < n; ++j) {
-    const double* column = X + static_cast<std::ptrdiff_t>(j) * m;
-    multiply_transposed(X, m, j + 1, column, H + j * n);
-    H[j * n + j] += 1.0;
+    const double* column = X + static_cast<std::ptrdiff_t>(j) * m + first[j];
+    double* H_j = H + static_cast<std::ptrdiff_t>(j) * n;
+    multiply_transposed(X + first[j], last[j] - first[j], m, j + 1, column, H_j);
+    H_j[j] += 1.0;
   }
   if (!factor_upper_inverse(H, n)) return false;
   for (int j = n - 1; j >= 0; --j) {
     double* column = X + static_cast<std::ptrdiff_t>(j) * m;
     for (int k = j + 1; k < n; ++k) {
-      const double u = H[k * n + j];
-      if (u == 0.0) continue;
+      const double u = H[static_cast<std::ptrdiff_t>(k) * n + j];
+      if (u == 0.0 || first[k] >= last[k]) continue;
       const double* other = X + static_cast<std::ptrdiff_t>(k) * m;
-      for (int r = 0; r < m; r += kLanes) lanes_at(column + r) -= u * lanes_at(other + r);
-      t[j] -= u * t[k];
+      for (int r = first[k]; r < last[k]; r += kLanes) lanes_at(column + r) -= u * lanes_at(other + r);
+      first[j] = first[j] < last[j] ? std::min(first[j], first[k]) : first[k];
+      last[j] = std::max(last[j], last[k]);
     }
-    const double inverse = H[j * n + j];
-    for (int r = 0; r < m; r += kLanes) lanes_at(column + r) *= Lanes{} + inverse;
-    t[j] *= inverse;
+    const double inverse = H[static_cast<std::ptrdiff_t>(j) * n + j];
+    for (int r = first[j]; r < last[j]; r += kLanes) lanes_at(column + r) *= Lanes{} + inverse;
+  }
+  // t <- U⁻¹ b
+  for (int j = n - 1; j >= 0; --j) {
+    const double* column = H + static_cast<std::ptrdiff_t>(j) * n;
+    t[j] *= column[j];
+    for (int i = 0; i < j; ++i) t[i] -= column[i] * t[j];
   }
   return true;
 }
 
-/// Rows [first, last) in whole lanes where a column is not zero; empty: first = last = 0.
-void find_range(const double* column, int rows, int& first, int& last) {
-  first = 0;
-  last = rows;
-  const auto empty = [&](int r) {
-    return std::all_of(column + r, column + r + kLanes, [](double x) { return x == 0.0; });
-  };
-  while (last > 0 && empty(last - kLanes)) last -= kLanes;
-  while (first < last && empty(first)) first += kLanes;
-}
-
 /// Groups neighbouring columns of X over the rows where they are not zero. Returns the numbers to keep.
 int find_blocks(const Node& node, NodeMap& a, NodeMaps& maps) {
-  const double* X = &maps.matrices[a.matrix];
   ColumnBlock* blocks = &maps.blocks[a.blocks_begin];
   if (!maps.sparse) {
     blocks[0] = {0, node.dofs, 0, a.padded, 0};
@@ -103,9 +102,8 @@ int find_blocks(const Node& node, NodeMap& a, NodeMaps& maps) {
   }
   int count = 0, total = 0;
   for (int j = 0; j < node.dofs; ++j) {
-    int first = 0, last = 0;
-    find_range(X + static_cast<std::ptrdiff_t>(j) * a.padded, a.padded, first, last);
-    if (first == last) continue;
+    const int first = maps.first[node.v_begin + j], last = maps.last[node.v_begin + j];
+    if (first >= last) continue;
     if (count > 0 && blocks[count - 1].first_column + blocks[count - 1].columns == j) {
       // Join the block before if that adds little: a block of its own costs about as much as four more lanes.
       ColumnBlock& before = blocks[count - 1];
@@ -147,10 +145,13 @@ void fill_gram(const Node& node, const NodeMap& a, NodeMaps& maps, double* row) 
   }
 }
 
-/// X <- Ĵ, rows in the order of the node.
+/// X <- Ĵ, rows in the order of the node, and the rows that each column lives on.
 void fill_columns(const Island& island, const Node& node, const NodeMap& a, const double* scale, NodeMaps& maps) {
   double* X = &maps.matrices[a.matrix];
   std::fill_n(X, static_cast<std::size_t>(a.padded) * node.dofs, 0.0);
+  int *first = &maps.first[node.v_begin], *last = &maps.last[node.v_begin];
+  std::fill_n(first, node.dofs, a.padded);
+  std::fill_n(last, node.dofs, 0);
   for (int k = a.sides_begin; k < a.sides_end; ++k) {
     const int side = maps.sides[k], row = maps.row_of[side];
     const Constraint& c = island.constraints[side / 2];
@@ -158,7 +159,13 @@ void fill_columns(const Island& island, const Node& node, const NodeMap& a, cons
     const double factor = scale[a.begin + row];
     for (int r = 0; r < c.dim; ++r, J += node.ld) {
       double* to = X + row + r;
-      for (int j = 0; j < node.dofs; ++j, to += a.padded) *to = factor * J[j];
+      const int low = (row + r) / kLanes * kLanes;
+      for (int j = 0; j < node.dofs; ++j, to += a.padded) {
+        if (J[j] == 0.0) continue;
+        *to = factor * J[j];
+        first[j] = std::min(first[j], low);
+        last[j] = low + kLanes;
+      }
     }
   }
 }
@@ -251,6 +258,8 @@ void lay_out(const Island& island, TreePath path, NodeMaps& maps) {
   maps.blocks.resize(blocks);
   maps.g0.assign(begin, 0.0);
   maps.t.assign(island.v_size, 0.0);
+  maps.first.resize(island.v_size);
+  maps.last.resize(island.v_size);
 }
 
 bool factor_node(const Island& island, int k, const double* scale, NodeMaps& maps) {
@@ -290,7 +299,7 @@ void apply_node(const Island& island, int k, const double* s, NodeMaps& maps, do
       for (int b = a.blocks_begin; b < a.blocks_end; ++b) {
         const ColumnBlock& block = maps.blocks[b];
         const double* X = &maps.matrices[block.matrix];
-        multiply_transposed(X, block.rows, block.columns, s + block.first_row, t);
+        multiply_transposed(X, block.rows, block.rows, block.columns, s + block.first_row, t);
         combine_columns(X, block.rows, block.columns, t, out + block.first_row, out + block.first_row);
       }
       return;

@@ -56,6 +56,7 @@ struct NodeMaps {
   LineVector matrices, squares, g0;
   LineVector t;  // (padded velocities) Xᵀs, scratch of the node that owns it
   std::vector<ColumnBlock> blocks;
+  std::vector<int> first, last;    // (padded velocities) rows of each column of X that are not zero, whole lanes
   std::vector<TreeMap> trees;      // (nodes) used by the tree forms only
   std::vector<int> sides;          // 2 constraint + side, node by node in the order of the rows
   std::vector<int> count, row_of;  // scratch of lay_out
