@@ -47,15 +47,15 @@ test-release: setup layers check-format ## Tests of the optimised build
 	@$(call build_preset,release,build,all)
 	@ctest --preset release -j $(JOBS) | tee build/test-release.log
 
-# Each sanitizer builds only what it is worth: dev leaves out benchmarks and program, tsan all tests without threads.
+# Each sanitizer builds only what it is worth: dev no benchmarks and program, tsan no tests without threads.
 test-dev: setup ## Tests with assertions, AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(call build_preset,dev,build/dev,all)
+	@$(call build_preset,dev,build/dev,almond_tests)
 	@ctest --preset dev -j $(JOBS) | tee build/test-dev.log
 
 # Strong address space randomisation collides with the shadow memory of older ThreadSanitizers: off where allowed.
 test-tsan: setup ## Tests that run threads, with ThreadSanitizer
-	@$(call build_preset,tsan,build/tsan,all)
-	@$(shell setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan | tee build/test-tsan.log
+	@$(call build_preset,tsan,build/tsan,almond_tests)
+	@$(shell setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan -j $(JOBS) | tee build/test-tsan.log
 
 test-python: setup-test build ## Python tests and oracles
 	@.venv/bin/python -m pytest -q tests | tee build/test-python.log
