@@ -313,6 +313,17 @@ TEST(SubAdmm, JamsAreToldFromSlowProblems) {
   }
 }
 
+TEST(SubAdmm, WedgesAreNoJams) {
+  // Nuts that a large penalty presses into a wedge: λ runs away along a direction that moves nothing, and yet there is
+  // a solution at small λ.
+  for (const auto& [contacts, seed] : {std::pair{40, 1}, {40, 16}, {120, 9}, {60, 3}, {20, 15}, {12, 1}}) {
+    const NamedProblem named = scenes::make_nut(contacts, seed);
+    const Solution solution = testing::solve_with(named.problem, SolverKind::kSubAdmm, 1e-5);
+    EXPECT_EQ(solution.status, Status::kSolved)
+        << contacts << " contacts, seed " << seed << ": " << to_string(solution.status);
+  }
+}
+
 TEST(SubAdmm, NothingToGainIsAStall) {
   // A goal below rounding cannot be met: the run ends by itself, at rounding, long before a million iterations.
   OneIsland one(scenes::make_nut(12, 1).problem, 1e-30);

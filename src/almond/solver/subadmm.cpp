@@ -12,6 +12,7 @@ namespace {
 constexpr int kFirstCheck = 20, kFirstBalance = 20;
 constexpr int kBadExtrapolations = 5;  // in a row, then plain iterations for a while
 constexpr int kFirstRest = 50;
+constexpr int kTired = 500;  // iterations without progress after which extrapolation rests for as long, then longer
 constexpr int kShorter = 2;  // attempts with a step kShorten as long
 constexpr double kShorten = 0.125;
 constexpr double kGain = 0.9;           // a score this much better is progress
@@ -25,6 +26,7 @@ constexpr double kRunaway = 10.0;       // where the drift leads to, in sizes of
 constexpr double kJammed = 1e3;
 constexpr double kCarefulC = 0.05, kCarefulMaxC = 10.0;
 constexpr int kCarefulIterations = 1000;
+constexpr int kPlainest = 2;
 constexpr int kStallIterations = 20000;    // without progress, plus half of all iterations: stalled
 constexpr double kParallelCost = 40000.0;  // multiply-adds of an iteration that pay for two barriers
 
@@ -78,16 +80,16 @@ class SubAdmm {
 
   int at_ = 0;  // state of the current iteration
   bool extrapolated_ = false;
-  int shortened_ = 0;                       // how often the last extrapolation was
-  int bad_extrapolations_ = 0;              // in a row
-  int rest_ = kFirstRest, rest_until_ = 0;  // plain iterations after too many
-  double f_before_ = kInfinity;             // fixed-point residual before the last extrapolation
+  int shortened_ = 0;                                            // how often the last extrapolation was
+  int bad_extrapolations_ = 0;                                   // in a row
+  int rest_ = kFirstRest, long_rest_ = kTired, rest_until_ = 0;  // plain iterations after too many
+  double f_before_ = kInfinity;                                  // fixed-point residual before the last extrapolation
   int next_check_ = kFirstCheck, next_balance_ = kFirstBalance, balance_gap_ = kFirstBalance;
   double best_ = kInfinity;  // score
   int last_gain_ = 0;
   int jam_gap_ = kFirstJamTest, next_jam_test_ = kFirstJamTest;
   int stretch_ = 0;        // > 0: a jam test is under way, plain iterations only
-  bool careful_ = false;   // restarted with a small penalty
+  int careful_ = 0;        // how often restarted with a small penalty; the second time it and all else stay plain
   bool returned_ = false;  // and back again
   int careful_until_ = 0;
   double c_before_ = 0.0, score_before_ = 0.0;
@@ -227,9 +229,13 @@ bool SubAdmm::check(int k, bool last, Status& status) {
   } else if (k - last_gain_ > kStallIterations + k / 2) {
     status = Status::kStalled;
   } else {
-    if (careful_ && k > careful_until_ && monitor_.best_score() >= score_before_) return_from_careful(k);
+    if (careful_ > 0 && k > careful_until_ && monitor_.best_score() >= score_before_) return_from_careful(k);
+    if (k - std::max(last_gain_, rest_until_) > kTired) {  // extrapolating in circles
+      rest_until_ = k + long_rest_;
+      long_rest_ *= 2;
+    }
     const bool lost = k - last_gain_ > kPatience + last_gain_ && score > kLost * monitor_.best_score();
-    if (lost && !careful_ && !returned_) restart_carefully(k);
+    if (lost && careful_ == 0 && !returned_) restart_carefully(k);
     return false;
   }
   return true;
@@ -251,7 +257,7 @@ bool SubAdmm::jam_test(int k) {
   }
   std::copy_n(lambda_, island_.rows, ws_.mark.begin());
   // A geometric series of such steps would end at |drift| / (relative change).
-  const double goal = careful_ ? kJammed : kRunaway;
+  const double goal = careful_ == kPlainest ? kJammed : kRunaway;
   const bool runs_away = stretch_ > 1 && size > goal * std::sqrt(change * lambda_size);
   if (!runs_away && stretch_ < kStretches) {
     ++stretch_;
@@ -262,7 +268,7 @@ bool SubAdmm::jam_test(int k) {
   jam_gap_ *= 2;
   next_jam_test_ = k + jam_gap_;
   if (!runs_away) return false;
-  if (!careful_) {
+  if (careful_ < kPlainest) {
     restart_carefully(k);
     return false;
   }
@@ -274,17 +280,19 @@ bool SubAdmm::jam_test(int k) {
 /// A large penalty can press bodies into a wedge that holds only because they are pressed: friction grows with the
 /// internal forces, and λ runs away although there is a solution. A small penalty from λ = 0 does not get there.
 void SubAdmm::restart_carefully(int k) {
-  careful_ = true;
+  if (careful_ == 0) {
+    c_before_ = ws_.c;
+    score_before_ = monitor_.best_score();
+  }
+  ++careful_;
   careful_until_ = 2 * k + kCarefulIterations;
-  c_before_ = ws_.c;
-  score_before_ = monitor_.best_score();
   std::fill_n(lambda_, island_.rows, 0.0);
   restart(k, std::min(ws_.c, kCarefulC));
 }
 
 /// The careful run found nothing better: back to where it began.
 void SubAdmm::return_from_careful(int k) {
-  careful_ = false;
+  careful_ = 0;
   returned_ = true;
   std::copy_n(monitor_.best_lambda(), island_.rows, lambda_);
   restart(k, c_before_);
@@ -370,7 +378,7 @@ bool SubAdmm::rebalance(int k) {
 
   // λ and v stay; y = Ĵv - λ in the new units.
   const double c_old = ws_.c;
-  ws_.c = std::clamp(ws_.c * std::clamp(std::sqrt(ratio), 0.1, 10.0), 1e-6, careful_ ? kCarefulMaxC : 1e8);
+  ws_.c = std::clamp(ws_.c * std::clamp(std::sqrt(ratio), 0.1, 10.0), 1e-6, careful_ > 0 ? kCarefulMaxC : 1e8);
   const double rescale = std::sqrt(ws_.c / c_old), back = 1.0 / rescale;
   double* to = column(0);
   for (int i = 0; i < size_; i += kLanes) {
@@ -388,7 +396,7 @@ void SubAdmm::advance(int k) {
   if (at_ + 1 < columns_) return;
   double* plain = column(at_);
   at_ = 0;
-  if (window_ >= 2 && k >= rest_until_ && stretch_ == 0) {
+  if (window_ >= 2 && k >= rest_until_ && stretch_ == 0 && careful_ < kPlainest) {
     f_before_ = distance(plain, plain - stride_, size_);
     if (extrapolate(ws_.history.data(), stride_, window_, ws_.saved.data())) {
       std::swap_ranges(plain, plain + size_, ws_.saved.data());  // saved: plain state; its place: the extrapolated one
@@ -417,7 +425,7 @@ Status SubAdmm::run() {
     }
     Status status = Status::kMaxIterations;
     if ((k >= next_check_ || last) && check(k, last, status)) return status;
-    if (jump_ || undo_extrapolation(k) || (options_.adapt && stretch_ == 0 && rebalance(k))) {
+    if (jump_ || undo_extrapolation(k) || (options_.adapt && stretch_ == 0 && careful_ < kPlainest && rebalance(k))) {
       if (refactor_ && !factor()) return Status::kNumericalError;
       if (jump_) start_from_lambda();
       jump_ = refactor_ = false;
