@@ -23,7 +23,11 @@ std::vector<fs::path> list_problems(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(root)) {
     const std::string name = entry.path().filename().string(), extension = entry.path().extension().string();
     if (extension != ".hdf5" && extension != ".npz") continue;
-    if (name.rfind("spheres1000", 0) == 0 || name.rfind("RockPile", 0) == 0) continue;
+    // Not solved to 1e-9 in seconds by any method here: piles whose internal forces build up without end in sight. The
+    // benchmark shows how far each gets.
+    const bool pile =
+        name.rfind("spheres1000", 0) == 0 || name.rfind("spheres200", 0) == 0 || name.rfind("RockPile", 0) == 0;
+    if (pile) continue;
     files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

@@ -37,7 +37,8 @@ Approach choose(const Island& island, const AutoOptions& options, int round, con
 Status run_approach(Approach approach, const Island& island, const AutoOptions& options, int round, Monitor& monitor,
                     AutoWorkspace& ws, double* lambda) {
   switch (approach) {
-    case Approach::kNone: return Status::kMaxIterations;
+    case Approach::kNone:
+      return Status::kMaxIterations;
     case Approach::kScratch: {
       std::fill_n(lambda, island.rows, 0.0);
       monitor.observe(lambda);
@@ -86,7 +87,8 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
     status = run_approach(approach, island, options, round, monitor, ws, lambda);
     if (is_final(status) || monitor.out_of_iterations()) return status;
     const bool follow_best = approach != Approach::kNone && approach != Approach::kScratch;
-    if (follow_best && monitor.last_score() > monitor.best_score()) std::copy_n(monitor.best_lambda(), island.rows, lambda);
+    if (follow_best && monitor.last_score() > monitor.best_score())
+      std::copy_n(monitor.best_lambda(), island.rows, lambda);
     if (approach == Approach::kNone && options.warm) spn.patience = 12;
     spn.c0 = approach == Approach::kCanal ? 1e3 : approach == Approach::kNone ? 1.0 : 10.0;
   }

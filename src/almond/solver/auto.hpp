@@ -1,15 +1,15 @@
 #pragma once
 // auto: the default. Who runs when, on one island.
 //
-// A round is an approach followed by SPN, which finishes superlinearly once it is near. The order of approaches depends on
-// two numbers of the island, never on the clock: the price of a Newton step in SubADMM iterations, and rows per dof.
+// A round is an approach followed by SPN, which finishes superlinearly once it is near. The order of approaches depends
+// on two numbers of the island, never on the clock: the price of a Newton step in SubADMM iterations, and rows per dof.
 //   many rows per dof (a nut on its thread)   SPN from small c, from scratch with larger c | CANAL | SubADMM | PGS ...
 //   ordinary                                   SubADMM | CANAL | PGS | SubADMM ...     (warm and cheap: SPN at once)
 //   a Newton step costs hundreds of sweeps     PGS | SubADMM | PGS ...
 // Each time round with twice the effort, from the best λ so far, or the last one when the best did not improve.
 //
-// A jam is believed only when it shows itself twice: from where the first approach led, and from λ = 0 along the path of
-// small penalties. Between flanks there are jams of the path as well as of the problem.
+// A jam is believed only when it shows itself twice: from where the first approach led, and from λ = 0 along the path
+// of small penalties. Between flanks there are jams of the path as well as of the problem.
 //
 // Rounds are separate calls: solve() gives every island its first round before any gets a second one.
 

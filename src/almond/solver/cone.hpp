@@ -9,7 +9,8 @@
 //
 // ERRATUM: (23) as printed swaps the transposes of μt; tests check these forms by finite differences.
 //
-// Rows of one component all read  λ = clamp(x / (1 + βc), lower, upper)  with compliance c = 1/b for soft rows, 0 else: (14), (15).
+// Rows of one component all read  λ = clamp(x / (1 + βc), lower, upper)  with compliance c = 1/b for soft rows, 0 else:
+// (14), (15).
 
 #include <algorithm>
 #include <cmath>
@@ -91,7 +92,7 @@ inline ConeRegion prox_derivative(double mu, const Vec3& x, Mat3& D) {
     return ConeRegion::kStick;
   }
   const double t0 = x[0] / norm, t1 = x[1] / norm, s = 1.0 / (1.0 + mu * mu);
-  const double a = mu * mu, c = std::max(0.0, mu * x[2] / norm + a);  // along t: a; across t: c >= 0
+  const double a = mu * mu, c = std::max(0.0, mu * x[2] / norm + a);         // along t: a; across t: c >= 0
   D << s * (a * t0 * t0 + c * t1 * t1), s * (a - c) * t0 * t1, s * mu * t0,  //
       s * (a - c) * t0 * t1, s * (a * t1 * t1 + c * t0 * t0), s * mu * t1,   //
       s * mu * t0, s * mu * t1, s;

@@ -41,8 +41,8 @@ void BlockFactor::analyze(const Island& island) {
   build_targets(island);
 }
 
-// Minimum degree, degrees weighted by dofs, on explicit bit rows; ties go to the lower index, so the order is a function
-// of the graph alone.
+// Minimum degree, degrees weighted by dofs, on explicit bit rows; ties go to the lower index, so the order is a
+// function of the graph alone.
 void BlockFactor::order_nodes(const Island& island) {
   const int n = num_nodes_, words = (n + kWordBits - 1) / kWordBits;
   order_.resize(n);
@@ -449,7 +449,8 @@ void BlockFactor::solve(const Island& island, double* x) {
       gather(s, later.data());
       y.noalias() -= MapConstMat(&values_[s.U], s.size, s.trailing) * later;
     }
-    if (symmetric_) MapConstMat(&values_[s.D], s.size, s.size).transpose().triangularView<Eigen::Upper>().solveInPlace(y);
+    if (symmetric_)
+      MapConstMat(&values_[s.D], s.size, s.size).transpose().triangularView<Eigen::Upper>().solveInPlace(y);
   }
   at = 0;
   for (int p = 0; p < num_nodes_; ++p) {

@@ -9,8 +9,8 @@
 //   LU    X_s = D_s⁻¹ U_s,  trailing -= L_s X_s         K nonsymmetric (strict operator)
 //   LLT   D_s = C Cᵀ, X_s = C⁻¹ U_s,  trailing -= X_sᵀ X_s      K symmetric (proximal operator), half the work
 //
-// A single node, or a graph that fills in, ends as one dense supernode: the dense per-island factor is the special case.
-// The symbolic part is reused while the graph of the island stays the same.
+// A single node, or a graph that fills in, ends as one dense supernode: the dense per-island factor is the special
+// case. The symbolic part is reused while the graph of the island stays the same.
 
 #include <cstdint>
 #include <vector>
@@ -41,16 +41,16 @@ class BlockFactor {
 
  private:
   struct Supernode {
-    int begin = 0, end = 0;          // positions in elimination order
-    int size = 0;                    // m
-    int trailing = 0;                // t
-    int D = 0, U = 0, L = 0;         // into values_
-    int pivots = 0;                  // into pivots_
-    int list_begin = 0, list_end = 0;    // later neighbours (positions) in lists_
-    int pairs = 0;                   // into pair_offset_, first pair target
+    int begin = 0, end = 0;            // positions in elimination order
+    int size = 0;                      // m
+    int trailing = 0;                  // t
+    int D = 0, U = 0, L = 0;           // into values_
+    int pivots = 0;                    // into pivots_
+    int list_begin = 0, list_end = 0;  // later neighbours (positions) in lists_
+    int pairs = 0;                     // into pair_offset_, first pair target
   };
   struct Target {
-    int offset;   // into values_
+    int offset;  // into values_
     int ld;
     bool transposed;  // block lives in Lᵀ storage
   };
@@ -67,15 +67,15 @@ class BlockFactor {
   int num_nodes_ = 0;
   std::vector<std::uint64_t> adjacency_, graph_;  // bit rows of the elimination graph; the graph as analysed
   std::vector<int> dofs_;
-  std::vector<int> order_, position_;        // order_[k] = node, position_[node] = k
+  std::vector<int> order_, position_;  // order_[k] = node, position_[node] = k
   std::vector<int> degree_;
   std::vector<char> eliminated_;
-  std::vector<int> later_begin_, later_;     // later neighbours of each position, sorted
+  std::vector<int> later_begin_, later_;  // later neighbours of each position, sorted
   std::vector<Supernode> supernodes_;
-  std::vector<int> owner_, local_offset_;    // per position: supernode and row inside it
-  std::vector<int> lists_, list_offset_;     // later neighbours of supernodes and their offset in the trailing block
+  std::vector<int> owner_, local_offset_;  // per position: supernode and row inside it
+  std::vector<int> lists_, list_offset_;   // later neighbours of supernodes and their offset in the trailing block
   std::vector<Target> pair_targets_;
-  std::vector<Target> diagonal_target_;      // per node
+  std::vector<Target> diagonal_target_;              // per node
   std::vector<Target> upper_target_, lower_target_;  // per constraint with two nodes
   AlignedVector values_, update_;
   std::vector<int> pivots_;

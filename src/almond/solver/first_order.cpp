@@ -90,9 +90,8 @@ NewtonResult accelerated_gradient(const NewtonOptions& options, Monitor& monitor
 
 NewtonResult minimize_first_order(InnerSolver method, const NewtonOptions& options, Monitor& monitor,
                                   Surrogate& surrogate) {
-  NewtonResult result = method == InnerSolver::kConjugateGradient
-                            ? conjugate_gradient(options, monitor, surrogate)
-                            : accelerated_gradient(options, monitor, surrogate);
+  NewtonResult result = method == InnerSolver::kConjugateGradient ? conjugate_gradient(options, monitor, surrogate)
+                                                                  : accelerated_gradient(options, monitor, surrogate);
   monitor.newton_steps += result.steps;
   return result;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Factor-free inner solvers for CANAL's convex subproblem: nonlinear conjugate gradient (Polak-Ribière+, exact line search)
-// and accelerated gradient with restart. Both need products with J only: memory and time per step are linear in the size,
-// at the price of many steps when β is large. The paper names them as future work.
+// Factor-free inner solvers for CANAL's convex subproblem: nonlinear conjugate gradient (Polak-Ribière+, exact line
+// search) and accelerated gradient with restart. Both need products with J only: memory and time per step are linear in
+// the size, at the price of many steps when β is large. The paper names them as future work.
 
 #include "almond/solver/surrogate.hpp"
 

@@ -50,8 +50,6 @@ void Monitor::trace(const double* lambda, int iteration) {
   clock_->watch.resume();
 }
 
-void Monitor::force_best(const double* lambda) {
-  std::copy(lambda, lambda + island_->rows, best_.begin());
-}
+void Monitor::force_best(const double* lambda) { std::copy(lambda, lambda + island_->rows, best_.begin()); }
 
 }  // namespace almond

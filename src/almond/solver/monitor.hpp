@@ -1,8 +1,8 @@
 #pragma once
 // Monitor: what a solver asks while it works on one island. Is it done, is there time left, what was the best so far?
 //
-// score(λ) = max(natural map / its goal, paper residual / its goal): solved when <= 1. The best λ by score is kept, so a
-// solver may end anywhere. A trace records both residuals of the whole problem over time, off the clock.
+// score(λ) = max(natural map / its goal, paper residual / its goal): solved when <= 1. The best λ by score is kept, so
+// a solver may end anywhere. A trace records both residuals of the whole problem over time, off the clock.
 
 #include <cmath>
 #include <vector>
@@ -18,9 +18,9 @@ struct SolveClock {
   Stopwatch watch;
   double budget_ms = 0.0;  // 0: none
   bool tracing = false;
-  double natural_scale = 1.0;   // 1 / ‖q‖
-  double residual_scale = 1.0;  // 1 / constraints
-  std::vector<Residuals> parts; // per island, latest
+  double natural_scale = 1.0;    // 1 / ‖q‖
+  double residual_scale = 1.0;   // 1 / constraints
+  std::vector<Residuals> parts;  // per island, latest
   std::vector<TracePoint>* trace = nullptr;
 
   [[nodiscard]] bool expired() const { return budget_ms > 0.0 && watch.elapsed_ms() >= budget_ms; }
@@ -54,7 +54,7 @@ class Monitor {
   // Limits and counters of the running solve.
   int max_iterations = 0;    // 0: none
   double deadline_ms = 0.0;  // this island's share of the budget; 0: none
-  int iterations = 0;      // outer iterations or sweeps so far, all methods together
+  int iterations = 0;        // outer iterations or sweeps so far, all methods together
   int newton_steps = 0, pgs_sweeps = 0, admm_iterations = 0, inner_failures = 0;
   [[nodiscard]] bool out_of_iterations() const { return max_iterations > 0 && iterations >= max_iterations; }
 

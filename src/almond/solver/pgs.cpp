@@ -11,9 +11,9 @@ namespace almond {
 namespace {
 
 constexpr double kLeastOmega = 0.125;
-constexpr int kJamSweeps = 400;          // without progress before the ray is tried
-constexpr int kIdleSweeps = 20000;       // without progress before it gives up
-constexpr double kJamViolation = 1e-6;   // natural map below which nothing is called jammed
+constexpr int kJamSweeps = 400;         // without progress before the ray is tried
+constexpr int kIdleSweeps = 20000;      // without progress before it gives up
+constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 
 /// w[0..2] = J v (3 rows, compile-time or run-time width).
 template <int kWidth>

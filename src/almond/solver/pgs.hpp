@@ -19,10 +19,10 @@ struct PgsWorkspace {
 };
 
 struct PgsOptions {
-  int max_sweeps = 0;       // 0: until the monitor says stop
+  int max_sweeps = 0;  // 0: until the monitor says stop
   double omega = 1.0;
-  int anderson = 0;         // memory of Anderson acceleration, 0: none
-  bool fixed = false;       // run max_sweeps, measure only at the end
+  int anderson = 0;    // memory of Anderson acceleration, 0: none
+  bool fixed = false;  // run max_sweeps, measure only at the end
 };
 
 /// Sweeps from λ (in and out). Ends when solved, out of sweeps, time or iterations, or stalled.

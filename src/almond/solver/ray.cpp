@@ -7,8 +7,8 @@ namespace almond {
 
 RayResult walk_ray(const Island& island, const double* lambda, const double* delta, Monitor& monitor,
                    std::vector<double>& trial) {
-  constexpr double kFarRay = 1e4;   // in sizes of λ
-  constexpr double kSame = 1e-6;    // relative growth of the map that counts as none
+  constexpr double kFarRay = 1e4;  // in sizes of λ
+  constexpr double kSame = 1e-6;   // relative growth of the map that counts as none
   double size = 0.0, step = 0.0;
   for (int i = 0; i < island.rows; ++i) {
     size += lambda[i] * lambda[i];

@@ -1,10 +1,10 @@
 #pragma once
 // The ray of impulses: what a slow augmented Lagrangian iteration does far ahead.
 //
-// When λ_{k+1} - λ_k = δ repeats, internal forces build up: Jᵀδ ≈ 0, nothing moves, and the law stays violated by the same
-// amount until some contact changes its mode. Walking along λ + tδ while the natural map does not grow crosses such a
-// phase at the price of a few measurements. If the map stays the same as far out as one looks, δ is a recession direction:
-// no finite impulse removes the violation, the problem is jammed or infeasible.
+// When λ_{k+1} - λ_k = δ repeats, internal forces build up: Jᵀδ ≈ 0, nothing moves, and the law stays violated by the
+// same amount until some contact changes its mode. Walking along λ + tδ while the natural map does not grow crosses
+// such a phase at the price of a few measurements. If the map stays the same as far out as one looks, δ is a recession
+// direction: no finite impulse removes the violation, the problem is jammed or infeasible.
 
 #include "almond/solver/monitor.hpp"
 

@@ -11,6 +11,7 @@ namespace {
 constexpr double kMinC = 0.1;
 constexpr int kTries = 3;
 constexpr int kJamOuters = 3;
+constexpr int kEndlessRays = 3;         // in a row: what is not jammed settles meanwhile
 constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 
 }  // namespace
@@ -29,11 +30,12 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
   convex.tolerance = strict.tolerance;
 
   double c = options.c0;
-  int hold = 0, hold_length = 1;      // outers without growth after a failure
-  int convex_wait = 0, next_wait = 2; // outers without a strict try after three failures
+  int hold = 0, hold_length = 1;       // outers without growth after a failure
+  int convex_wait = 0, next_wait = 2;  // outers without a strict try after three failures
   double natural_prev = kInfinity, stall_reference = kInfinity;
   int stall_newton = monitor.newton_steps, rounding_count = 0, jam_count = 0;
   double jam_best = kInfinity;
+  int endless_rays = 0;
 
   for (int outer = 1;; ++outer) {
     surrogate.set_anchor(lambda);
@@ -84,22 +86,26 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
       return Status::kMaxIterations;
     }
 
+    bool endless = false;
     if (natural > 0.5 * natural_prev) {
       ws.delta.resize(island.rows);
       for (int i = 0; i < island.rows; ++i) ws.delta[i] = lambda[i] - surrogate.anchor()[i];
       const double violation = natural;
       const RayResult ray = walk_ray(island, lambda, ws.delta.data(), monitor, ws.trial);
-        if (ray.unbounded && violation > kJamViolation) {
+      endless = ray.unbounded && violation > kJamViolation;
+      if (endless && ++endless_rays >= kEndlessRays) {
         monitor.force_best(lambda);
         return Status::kInfeasible;
       }
-      if (ray.t > 0.0) {
+      if (ray.t > 0.0 && !endless) {
         for (int i = 0; i < island.rows; ++i) lambda[i] += ray.t * ws.delta[i];
         surrogate.set_velocity_from(lambda);
         if (monitor.observe(lambda) <= 1.0) return Status::kSolved;
         natural = monitor.last_natural();
       }
     }
+
+    if (!endless) endless_rays = 0;
 
     // The next penalty.
     const bool slow = natural > 0.7 * natural_prev;

@@ -9,7 +9,6 @@
 namespace almond {
 namespace {
 
-
 double dot(const std::vector<double>& x, const std::vector<double>& y) {
   double sum = 0.0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
@@ -173,8 +172,9 @@ bool Surrogate::newton_direction(bool strict) {
   }
   for (int i = island.num_contacts; i < island.num_constraints; ++i) {
     const int s = island.row_index(i);
-    K_[9 * island.num_contacts + s] = beta_[i] * row_derivative(x_[island.constraints[i].row], beta_[i] * island.compliance[s],
-                                                                island.lower[s], island.upper[s]);
+    K_[9 * island.num_contacts + s] =
+        beta_[i] * row_derivative(x_[island.constraints[i].row], beta_[i] * island.compliance[s], island.lower[s],
+                                  island.upper[s]);
   }
   factor_.assemble(island, K_.data(), !strict);
   bool ok = strict ? factor_.factor_lu() : factor_.factor_llt();

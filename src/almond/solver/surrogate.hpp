@@ -31,10 +31,10 @@ struct NewtonResult {
 
 struct NewtonOptions {
   int max_steps = 15;
-  double tolerance = 0.0;         // on ‖r‖, absolute
-  double relative = 0.0;          // strict: converged as well when ‖r‖ fell by this factor
-  double stuck_factor = 100.0;    // accept when stuck below this multiple of the floor
-  int patience = 6;               // strict: fail when ‖r‖ was not halved within so many steps
+  double tolerance = 0.0;       // on ‖r‖, absolute
+  double relative = 0.0;        // strict: converged as well when ‖r‖ fell by this factor
+  double stuck_factor = 100.0;  // accept when stuck below this multiple of the floor
+  int patience = 6;             // strict: fail when ‖r‖ was not halved within so many steps
 };
 
 class Surrogate {
@@ -93,9 +93,9 @@ class Surrogate {
 
   const Island* island_ = nullptr;
   BlockFactor factor_;
-  std::vector<double> beta_, anchor_, p_;       // (constraints), (rows), (contacts)
-  std::vector<double> v_, d_, r_, trial_;       // (v_size)
-  std::vector<double> Jv_, Jd_, x_, T_;         // (rows)
+  std::vector<double> beta_, anchor_, p_;  // (constraints), (rows), (contacts)
+  std::vector<double> v_, d_, r_, trial_;  // (v_size)
+  std::vector<double> Jv_, Jd_, x_, T_;    // (rows)
   std::vector<double> side_, K_, Kx_;
   std::vector<char> region_, first_region_;
 };
