@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
-#include "almond/solver/anderson.hpp"
 #include "almond/solver/recession.hpp"
 
 namespace almond {
@@ -27,17 +27,9 @@ constexpr double kJammed = 1e3;
 constexpr double kCarefulC = 0.05, kCarefulMaxC = 10.0;
 constexpr int kCarefulIterations = 1000;
 constexpr int kPlainest = 2;
-constexpr int kStallIterations = 20000;    // without progress, plus half of all iterations: stalled
-constexpr double kParallelCost = 40000.0;  // multiply-adds of an iteration that pay for two barriers
-
-double distance(const double* x, const double* y, int n) {
-  Lanes sum{};
-  for (int i = 0; i < n; i += kLanes) {
-    const Lanes d = lanes_at(x + i) - lanes_at(y + i);
-    sum += d * d;
-  }
-  return std::sqrt(add_lanes(sum));
-}
+constexpr int kStallIterations = 20000;  // without progress, plus half of all iterations: stalled
+// What an iteration costs, measured on two cores: decides whether workers pay.
+constexpr double kMultiplyNs = 0.1, kConstraintNs = 10.0, kSharedNs = 120.0, kBarriersNs = 3000.0, kPays = 0.9;
 
 class SubAdmm {
  public:
@@ -50,7 +42,14 @@ class SubAdmm {
  private:
   double* column(int k) { return ws_.history.data() + static_cast<std::ptrdiff_t>(k) * stride_; }
   double* y() { return column(at_); }
-  double* y_next() { return column(at_ + 1); }
+  double* y_next() { return column(at_ + 1 < columns_ ? at_ + 1 : 0); }
+
+  /// f(begin, end) on blocks of kAndersonBlock rows, each worker about where its nodes are.
+  template <class F>
+  void for_blocks(F&& f);
+  /// ‖x - y‖, block by block: the same bits for any number of workers.
+  double distance(const double* x, const double* y);
+  bool extrapolate_rows();
 
   bool start();
   bool factor();
@@ -76,7 +75,7 @@ class SubAdmm {
   SubAdmmWorkspace& ws_;
   double* lambda_;
   WorkerPool* pool_ = nullptr;
-  int size_ = 0, stride_ = 0, columns_ = 2, window_ = 0;
+  int size_ = 0, stride_ = 0, num_blocks_ = 0, columns_ = 2, window_ = 0;
 
   int at_ = 0;  // state of the current iteration
   bool extrapolated_ = false;
@@ -101,6 +100,9 @@ bool SubAdmm::start() {
   lay_out(island_, ws_.maps, ws_.slacks);
   size_ = ws_.maps.size;
   stride_ = size_ + Slacks::kExtra;
+  num_blocks_ = (size_ + kAndersonBlock - 1) / kAndersonBlock;
+  ws_.sums.resize(num_blocks_);
+  ws_.partial.resize(num_blocks_);
   compute_penalty_weights(island_, options_.pseudo_density, ws_.weight);
   if (!(options_.keep && ws_.c > 0.0)) ws_.c = options_.pseudo_density ? 1.0 : options_.c0;
   ws_.sqrt_beta.resize(island_.num_constraints);
@@ -121,20 +123,38 @@ bool SubAdmm::start() {
   return true;
 }
 
-/// Nodes of each worker, so that the costs are about the same. Small islands stay on one.
+/// Nodes of each worker, so that the costs are about the same. Where that does not pay, one does it all.
 void SubAdmm::split_work() {
-  double total = 0.0;
+  pool_ = options_.pool != nullptr && options_.pool->num_workers() > 1 ? options_.pool : nullptr;
+  const int nodes = static_cast<int>(ws_.maps.nodes.size()), workers = pool_ != nullptr ? pool_->num_workers() : 1;
+  double total = 0.0, sum = 0.0;
   for (const NodeMap& node : ws_.maps.nodes) total += node.cost;
-  pool_ =
-      options_.pool != nullptr && options_.pool->num_workers() > 1 && total >= kParallelCost ? options_.pool : nullptr;
-  const int workers = pool_ != nullptr ? pool_->num_workers() : 1, nodes = static_cast<int>(ws_.maps.nodes.size());
   ws_.node_bounds.assign(workers + 1, nodes);
   ws_.node_bounds[0] = 0;
-  double sum = 0.0;
   for (int k = 0, worker = 1; k < nodes && worker < workers; ++k) {
-    sum += ws_.maps.nodes[k].cost;
+    sum += ws_.maps.nodes[ws_.maps.order[k]].cost;
     while (worker < workers && sum * workers >= total * worker) ws_.node_bounds[worker++] = k + 1;
   }
+  ws_.row_bounds.assign(workers + 1, size_);
+  for (int w = 0; w < workers; ++w) {
+    if (ws_.node_bounds[w] < nodes) ws_.row_bounds[w] = ws_.maps.nodes[ws_.maps.order[ws_.node_bounds[w]]].begin;
+  }
+  if (pool_ == nullptr) return;
+  // Constraints between two workers move cache lines from core to core, twice per iteration.
+  int shared = 0;
+  const auto owner = [&](int side) {
+    return std::upper_bound(ws_.row_bounds.begin() + 1, ws_.row_bounds.end() - 1, ws_.maps.slot[side]);
+  };
+  for (int i = 0; i < island_.num_constraints; ++i) {
+    shared += island_.constraints[i].num_sides == 2 && owner(2 * i) != owner(2 * i + 1);
+  }
+  const double alone = kMultiplyNs * total + kConstraintNs * island_.num_constraints;
+  const double together = alone / workers + kSharedNs * shared / workers + kBarriersNs;
+  if (together > kPays * alone) {
+    pool_ = nullptr;
+    return;
+  }
+  split_units(ws_.slacks, ws_.row_bounds, ws_.unit_bounds);
 }
 
 bool SubAdmm::factor() {
@@ -145,7 +165,10 @@ bool SubAdmm::factor() {
   }
   set_penalty(island_, ws_.sqrt_beta, ws_.slacks);
   const auto factor_range = [&](int begin, int end) {
-    for (int k = begin; k < end; ++k) ws_.node_ok[k] = factor_node(island_, k, ws_.scale.data(), ws_.maps);
+    for (int p = begin; p < end; ++p) {
+      const int k = ws_.maps.order[p];
+      ws_.node_ok[k] = factor_node(island_, k, ws_.scale.data(), ws_.maps);
+    }
   };
   if (pool_ != nullptr) {
     pool_->for_ranges(pool_->num_workers(),
@@ -176,9 +199,52 @@ void SubAdmm::start_from_lambda() {
   std::fill(ws_.s.begin(), ws_.s.end(), 0.0);
 }
 
+template <class F>
+void SubAdmm::for_blocks(F&& f) {
+  if (pool_ == nullptr) {
+    f(0, num_blocks_);
+    return;
+  }
+  const auto block_at = [&](int worker) {
+    return worker == pool_->num_workers() ? num_blocks_ : ws_.row_bounds[worker] / kAndersonBlock;
+  };
+  pool_->for_ranges(pool_->num_workers(), [&](int begin, int end, int) { f(block_at(begin), block_at(end)); });
+}
+
+double SubAdmm::distance(const double* x, const double* y) {
+  for_blocks([&](int begin, int end) {
+    for (int b = begin; b < end; ++b) {
+      Lanes sum{};
+      for (int i = b * kAndersonBlock; i < std::min((b + 1) * kAndersonBlock, size_); i += kLanes) {
+        const Lanes d = lanes_at(x + i) - lanes_at(y + i);
+        sum += d * d;
+      }
+      ws_.partial[b] = add_lanes(sum);
+    }
+  });
+  return std::sqrt(std::accumulate(ws_.partial.begin(), ws_.partial.end(), 0.0));
+}
+
+/// Extrapolates the full ring into column 0 and keeps the plain state in ws.saved.
+bool SubAdmm::extrapolate_rows() {
+  const double* history = ws_.history.data();
+  for_blocks([&](int begin, int end) {
+    for (int b = begin; b < end; ++b) compute_anderson_sums(history, stride_, window_, b * kAndersonBlock, ws_.sums[b]);
+  });
+  double gamma[kMaxAnderson];
+  if (!fit_anderson(ws_.sums.data(), num_blocks_, window_, gamma)) return false;
+  for_blocks([&](int begin, int end) {
+    const int first = begin * kAndersonBlock, last = std::min(end * kAndersonBlock, size_);
+    combine_anderson(history, stride_, window_, gamma, first, last, column(0));
+    std::copy(y() + first, y() + last, &ws_.saved[first]);
+  });
+  return true;
+}
+
 void SubAdmm::update_nodes(int begin, int end) {
   const double r = options_.relax, keep = 1.0 - 0.5 * r;
-  for (int k = begin; k < end; ++k) {
+  for (int p = begin; p < end; ++p) {
+    const int k = ws_.maps.order[p];
     const NodeMap& a = ws_.maps.nodes[k];
     const double *s = &ws_.s[a.begin], *from = y() + a.begin;
     double* to = y_next() + a.begin;
@@ -190,12 +256,17 @@ void SubAdmm::update_nodes(int begin, int end) {
 }
 
 void SubAdmm::iterate() {
-  const int units = ws_.slacks.num_units();
   if (pool_ == nullptr) {
-    project(ws_.slacks, 0, units, y(), ws_.s.data());
+    project(ws_.slacks, 0, ws_.slacks.num_units(), y(), ws_.s.data());
     update_nodes(0, static_cast<int>(ws_.maps.nodes.size()));
   } else {
-    pool_->for_ranges(units, [&](int begin, int end, int) { project(ws_.slacks, begin, end, y(), ws_.s.data()); });
+    const int stride = pool_->num_workers() + 1;
+    pool_->for_ranges(pool_->num_workers(), [&](int begin, int end, int) {
+      for (int list = 0; list < Slacks::kLists; ++list) {
+        const int* bounds = &ws_.unit_bounds[list * stride];
+        project(ws_.slacks, bounds[begin], bounds[end], y(), ws_.s.data());
+      }
+    });
     pool_->for_ranges(pool_->num_workers(),
                       [&](int begin, int end, int) { update_nodes(ws_.node_bounds[begin], ws_.node_bounds[end]); });
   }
@@ -316,7 +387,7 @@ void SubAdmm::restart(int k, double c) {
 /// changes on the way, so the direction is good up to there.
 bool SubAdmm::undo_extrapolation(int k) {
   if (!extrapolated_) return false;
-  if (distance(y_next(), y(), size_) <= f_before_) {
+  if (distance(y_next(), y()) <= f_before_) {
     extrapolated_ = false;
     bad_extrapolations_ = 0;
     return false;
@@ -390,23 +461,15 @@ bool SubAdmm::rebalance(int k) {
   return true;
 }
 
-/// To the next state; at the end of the ring extrapolate, or wrap.
+/// To the next state; when the ring is full of states in a row, extrapolate.
 void SubAdmm::advance(int k) {
-  ++at_;
-  if (at_ + 1 < columns_) return;
-  double* plain = column(at_);
+  at_ = at_ + 1 < columns_ ? at_ + 1 : 0;
+  if (at_ + 1 < columns_ || window_ < 2 || k < rest_until_ || stretch_ > 0 || careful_ == kPlainest) return;
+  f_before_ = distance(y(), column(at_ - 1));
+  if (!extrapolate_rows()) return;
   at_ = 0;
-  if (window_ >= 2 && k >= rest_until_ && stretch_ == 0 && careful_ < kPlainest) {
-    f_before_ = distance(plain, plain - stride_, size_);
-    if (extrapolate(ws_.history.data(), stride_, window_, ws_.saved.data())) {
-      std::swap_ranges(plain, plain + size_, ws_.saved.data());  // saved: plain state; its place: the extrapolated one
-      std::copy_n(plain, size_, column(0));
-      extrapolated_ = true;
-      shortened_ = 0;
-      return;
-    }
-  }
-  std::copy_n(plain, size_, column(0));
+  extrapolated_ = true;
+  shortened_ = 0;
 }
 
 Status SubAdmm::run() {
