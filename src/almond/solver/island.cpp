@@ -26,15 +26,16 @@ void unite(std::vector<int>& parent, int i, int j) {
   if (i != j) parent[std::max(i, j)] = std::min(i, j);
 }
 
+/// Visits (sides, number of sides, rows, index in λ's block order), leaving out contacts that move nothing.
 template <class Visit>
 void for_each_constraint(const ContactProblem& problem, Visit&& visit) {
-  int row = 0;
+  int index = 0;
   for (const Contact& c : problem.contacts) {
-    visit(c.sides, c.num_sides, 3, row);
-    row += 3;
+    if (!is_inert(problem, c)) visit(c.sides, c.num_sides, 3, index);
+    ++index;
   }
   for (const std::vector<Row>* pool : {&problem.hard, &problem.soft, &problem.equality, &problem.bounded}) {
-    for (const Row& r : *pool) visit(r.sides, r.num_sides, 1, row++);
+    for (const Row& r : *pool) visit(r.sides, r.num_sides, 1, index++);
   }
 }
 
@@ -71,8 +72,8 @@ void append_row_data(const ContactProblem& problem, int scalar_index, Island& is
 void clear(Island& island) {
   island.nodes.clear();
   island.constraints.clear();
-  for (std::vector<double>* x : {&island.U, &island.b, &island.J, &island.e, &island.q, &island.mu,
-                                 &island.compliance, &island.lower, &island.upper, &island.W, &island.w_bar}) {
+  for (std::vector<double>* x : {&island.U, &island.b, &island.J, &island.e, &island.q, &island.mu, &island.compliance,
+                                 &island.lower, &island.upper, &island.W, &island.w_bar}) {
     x->clear();
   }
   island.num_contacts = island.num_constraints = island.rows = island.side_rows = 0;
@@ -162,11 +163,12 @@ void solve_upper_transposed(const double* U, int n, bool diagonal, double* x) {
 void solve_upper_rows(const double* U, int n, const double* inverse, double* rows, int ld, int count) {
   int r = 0;
   for (; r + 4 <= count; r += 4, rows += 4 * ld) {
-    double *__restrict x0 = rows, *__restrict x1 = rows + ld, *__restrict x2 = x1 + ld, *__restrict x3 = x2 + ld;
+    double* __restrict x0 = rows, * __restrict x1 = rows + ld, * __restrict x2 = x1 + ld, * __restrict x3 = x2 + ld;
     for (int k = n - 1; k >= 0; --k) {
       if (x0[k] == 0.0 && x1[k] == 0.0 && x2[k] == 0.0 && x3[k] == 0.0) continue;
       const double* __restrict column = U + static_cast<std::ptrdiff_t>(k) * n;
-      const double v0 = x0[k] *= inverse[k], v1 = x1[k] *= inverse[k], v2 = x2[k] *= inverse[k], v3 = x3[k] *= inverse[k];
+      const double v0 = x0[k] *= inverse[k], v1 = x1[k] *= inverse[k], v2 = x2[k] *= inverse[k],
+                   v3 = x3[k] *= inverse[k];
       for (int i = 0; i < k; ++i) {
         x0[i] -= v0 * column[i];
         x1[i] -= v1 * column[i];
@@ -334,12 +336,11 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
   }
 
   // Constraints: count, then place the side rows of each node one after the other, in constraint order.
-  int order = 0;
-  for_each_constraint(problem, [&](const auto& sides, int num_sides, int dim, int) {
+  for_each_constraint(problem, [&](const auto& sides, int num_sides, int dim, int index) {
     Island& island = ws.islands[ws.island_of[sides[0].subsystem]];
     Constraint c;
     c.dim = dim;
-    c.index = order++;
+    c.index = index;
     c.num_sides = num_sides;
     c.parts = sides.data();
     c.num_parts = num_sides;
@@ -379,7 +380,6 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
   // Values of J, e and the row data.
   ws.fill.resize(std::max<std::size_t>(ws.fill.size(), num_subsystems));
   ws.parent.assign(ws.count, 0);  // next constraint of each island
-  order = 0;
   for_each_constraint(problem, [&](const auto& sides, int num_sides, int dim, int) {
     const int id = ws.island_of[sides[0].subsystem];
     Island& island = ws.islands[id];
@@ -401,7 +401,6 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
     } else {
       append_row_data(problem, c.index - problem.num_contacts(), island);
     }
-    ++order;
   });
 
   for (int k = 0; k < ws.count; ++k) {
@@ -409,6 +408,14 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
     whiten(island, ws.scratch);
     if (!island.degenerate) compute_delassus(island, ws.scratch);
   }
+}
+
+bool is_inert(const ContactProblem& problem, const Contact& contact) {
+  for (int s = 0; s < contact.num_sides; ++s) {
+    const MapConstMatr J = problem.J(contact.sides[s], 3);
+    if (!std::all_of(J.data(), J.data() + J.size(), [](double x) { return x == 0.0; })) return false;
+  }
+  return true;
 }
 
 int problem_row(const ContactProblem& problem, const Island& island, int constraint) {

@@ -131,6 +131,9 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
   const int count = w.islands.count;
   double q2 = 0.0;
   for (int k = 0; k < count; ++k) q2 += w.islands.islands[k].q_norm * w.islands.islands[k].q_norm;
+  for (const Contact& c : problem.contacts) {
+    if (is_inert(problem, c)) q2 += c.e.squaredNorm();
+  }
   const double total = std::max(1, problem.num_contacts() + problem.num_scalar_rows());
   w.clock.natural_scale = q2 > 0.0 ? 1.0 / std::sqrt(q2) : 1.0;
   w.clock.residual_scale = 1.0 / total;
@@ -213,6 +216,24 @@ void add_to_certificate(const Island& island, const double* lambda, const Measur
   }
 }
 
+/// A contact that moves nothing: λ = 0, w = e, and ρ = 1 as there is no W.
+void add_inert(const Contact& contact, int index, double& worst, Residuals& sum, Solution& solution) {
+  Certificate& out = solution.certificate;
+  const Vec3& e = contact.e;
+  Vec3 prox, strict;
+  project_prox(contact.mu, -e - Vec3(0.0, 0.0, contact.mu * e.head<2>().norm()), prox);
+  project_strict(contact.mu, -e, strict);
+  sum.natural2 += prox.squaredNorm();
+  sum.residual2 += strict.squaredNorm();
+  out.normal_violation = std::max(out.normal_violation, -e[2]);
+  ++out.modes[static_cast<int>(ContactMode::kOpen)];
+  if (prox.norm() > worst) {
+    worst = prox.norm();
+    out.worst_constraint = index;
+  }
+  if (e[2] < 0.0) solution.status = Status::kInfeasible;
+}
+
 void collect(const ContactProblem& problem, Workspace::Impl& w, Solution& solution) {
   SolveInfo& info = solution.info;
   info.iterations = info.newton_steps = info.pgs_sweeps = info.admm_iterations = info.inner_failures = 0;
@@ -227,6 +248,10 @@ void collect(const ContactProblem& problem, Workspace::Impl& w, Solution& soluti
   certificate.mode.assign(problem.contacts.size(), ContactMode::kOpen);
   double worst = 0.0;
   Residuals sum;
+  for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
+    const Contact& c = problem.contacts[i];
+    if (is_inert(problem, c)) add_inert(c, static_cast<int>(i), worst, sum, solution);
+  }
   for (int s : w.islands.free_subsystems) {
     const Subsystem& sub = problem.subsystems[s];
     if (solve_free(problem, s, w.islands, solution.v.data() + sub.offset)) continue;
