@@ -16,8 +16,8 @@
 // λ stacks contacts, hard, soft, equality, bounded, each in the order they were added. Units: v in m/s and rad/s, λ in
 // N s, e in m/s (for soft rows: m, with k and b already scaled by the time step).
 //
-// A subsystem may carry a Tree (bodies, joints, motion subspaces); then sides name a body and a body-space Jacobian, and
-// SubADMM factors in tree order without fill. A tree only accelerates: A, b and J are always complete without it.
+// A subsystem may carry a Tree (bodies, joints, motion subspaces); then sides name a body and a body-space Jacobian,
+// and SubADMM factors in tree order without fill. A tree only accelerates: A, b and J are always complete without it.
 //
 // Storage is pooled and clear() keeps capacity, so a simulator refills one problem step after step without allocating.
 
@@ -32,20 +32,20 @@ namespace almond {
 /// Kinematic tree of one subsystem, in world axes at one reference point. Bodies are numbered parent before child.
 ///   A_j = Σ_b J_bᵀ M_b J_b + diag(diagonal),   J_b = [S_k] over the joints k on the path from b to the ground.
 struct Tree {
-  std::vector<int> parent;           // (bodies) parent body, -1 for the ground
-  std::vector<int> dof_offset;       // (bodies + 1) body b owns dofs [dof_offset[b], dof_offset[b+1])
-  Eigen::Matrix<double, 6, -1> S;    // (6 x dofs) motion subspace columns, [linear; angular]
-  std::vector<Mat6> M;               // (bodies) spatial inertia M_b, scaled like A
-  VecX diagonal;                     // (dofs) armature and implicit joint damping
+  std::vector<int> parent;         // (bodies) parent body, -1 for the ground
+  std::vector<int> dof_offset;     // (bodies + 1) body b owns dofs [dof_offset[b], dof_offset[b+1])
+  Eigen::Matrix<double, 6, -1> S;  // (6 x dofs) motion subspace columns, [linear; angular]
+  std::vector<Mat6> M;             // (bodies) spatial inertia M_b, scaled like A
+  VecX diagonal;                   // (dofs) armature and implicit joint damping
   [[nodiscard]] int num_bodies() const { return static_cast<int>(parent.size()); }
   [[nodiscard]] int num_dofs() const { return static_cast<int>(S.cols()); }
 };
 
 struct Subsystem {
   int dofs = 0;
-  int offset = 0;     // first velocity of this subsystem in v and b
-  int A_start = 0;    // into ContactProblem::A_pool, column-major dofs x dofs
-  int tree = -1;      // into ContactProblem::trees, -1: none
+  int offset = 0;   // first velocity of this subsystem in v and b
+  int A_start = 0;  // into ContactProblem::A_pool, column-major dofs x dofs
+  int tree = -1;    // into ContactProblem::trees, -1: none
 };
 
 /// One end of a constraint. The rows of its Jacobian lie in J_pool, row-major rows x dofs.
@@ -67,8 +67,8 @@ struct SideInput {
 struct Contact {
   std::array<Side, 2> sides;
   int num_sides = 0;
-  double mu = 0.0;          // friction coefficient [-]
-  Vec3 e = Vec3::Zero();    // bias (t1, t2, n) [m/s]
+  double mu = 0.0;        // friction coefficient [-]
+  Vec3 e = Vec3::Zero();  // bias (t1, t2, n) [m/s]
 };
 
 enum class RowKind : std::uint8_t { kHard, kSoft, kEquality, kBounded };

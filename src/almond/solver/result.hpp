@@ -10,15 +10,15 @@
 namespace almond {
 
 enum class SolverKind : std::uint8_t {
-  kAuto,       // the default: short SubADMM or PGS, then SPN, alternating when stalled
-  kCanal,      // Algorithm 1, cascaded Newton augmented Lagrangian
-  kSubAdmm,    // Algorithm 2, subsystem ADMM
-  kSpn,        // strict proximal Newton
-  kPgs,        // projected Gauss-Seidel
-  kAdmmNoSub,  // baseline: ADMM on the whole system
-  kAdmmNoBody, // baseline: ADMM per subsystem without body splitting
-  kDogleg,     // baseline: AL with a trust-region dogleg on the strict surrogate
-  kDampedSn,   // baseline: AL with a damped semismooth Newton on the strict surrogate
+  kAuto,        // the default: short SubADMM or PGS, then SPN, alternating when stalled
+  kCanal,       // Algorithm 1, cascaded Newton augmented Lagrangian
+  kSubAdmm,     // Algorithm 2, subsystem ADMM
+  kSpn,         // strict proximal Newton
+  kPgs,         // projected Gauss-Seidel
+  kAdmmNoSub,   // baseline: ADMM on the whole system
+  kAdmmNoBody,  // baseline: ADMM per subsystem without body splitting
+  kDogleg,      // baseline: AL with a trust-region dogleg on the strict surrogate
+  kDampedSn,    // baseline: AL with a damped semismooth Newton on the strict surrogate
 };
 inline constexpr int kNumSolverKinds = 9;
 
@@ -41,28 +41,28 @@ enum class InnerSolver : std::uint8_t { kNewton, kConjugateGradient, kAccelerate
 
 struct Settings {
   SolverKind solver = SolverKind::kAuto;
-  double tol = 1e-8;          // paper residual <= tol and natural map <= tol / 10
-  int max_iterations = 0;     // outer iterations; 0: no limit but the method's own
-  double budget_ms = 0.0;     // wall-clock budget; 0: none
-  bool warm_start = false;    // start from the λ in the Solution that is passed in
-  int threads = 1;            // workers for islands, subsystems and constraints
-  bool trace = false;         // record the residual over time (the clock stops while it is measured)
+  double tol = 1e-8;              // paper residual <= tol and natural map <= tol / 10
+  int max_iterations = 0;         // outer iterations; 0: no limit but the method's own
+  double budget_ms = 0.0;         // wall-clock budget; 0: none
+  bool warm_start = false;        // start from the λ in the Solution that is passed in
+  int threads = 1;                // workers for islands, subsystems and constraints
+  bool trace = false;             // record the residual over time (the clock stops while it is measured)
   bool fixed_iterations = false;  // run exactly max_iterations, no convergence tests (SubADMM, PGS, baselines)
 
   // CANAL, the paper's hyperparameters, with β = c / mean_i(tr W_ii / 3): c is free of units.
   double canal_c0 = 100.0;
-  double canal_kappa = 10.0;   // (27) growth of β
-  double canal_zeta = 0.25;    // required decrease of |Jv - z|
+  double canal_kappa = 10.0;  // (27) growth of β
+  double canal_zeta = 0.25;   // required decrease of |Jv - z|
   double canal_c_max = 1e5;
-  bool canal_polish = true;    // strict-Newton steps when only the lag of p is left
+  bool canal_polish = true;  // strict-Newton steps when only the lag of p is left
   InnerSolver canal_inner = InnerSolver::kNewton;
 
   // SubADMM
-  double admm_c0 = 10.0;       // β_i = c / W̄_i
-  double admm_gamma = 5.0;     // (43) imbalance of the residuals that changes β
-  double admm_relax = 1.6;     // over-relaxation, 1: the paper's
-  int admm_anderson = 10;      // memory of Anderson acceleration, 0: none
-  bool admm_aba = false;       // trees: articulated-body solve instead of the factor
+  double admm_c0 = 10.0;             // β_i = c / W̄_i
+  double admm_gamma = 5.0;           // (43) imbalance of the residuals that changes β
+  double admm_relax = 1.6;           // over-relaxation, 1: the paper's
+  int admm_anderson = 10;            // memory of Anderson acceleration, 0: none
+  bool admm_aba = false;             // trees: articulated-body solve instead of the factor
   bool admm_pseudo_density = false;  // β0 from body mass / number of contacts instead of W̄
 
   double pgs_omega = 1.0;
@@ -75,17 +75,17 @@ enum class ContactMode : std::uint8_t { kOpen, kStick, kSlip };
 
 /// How far (v, λ) is from the law; computed from the problem and λ alone, by no solver's code. v = A⁻¹(b + Jᵀλ).
 struct Certificate {
-  double residual = kNaN;        // paper, Sec. VII: ‖λ - T(λ - (Jv+e))‖₂ / contacts, unit β [N s]
-  double natural_map = kNaN;     // `rels`: Delassus-scaled natural map relative to ‖q‖ [-]
-  double normal_violation = 0;   // worst max(0, -(J_n v + e_n)) [m/s]
-  double complementarity = 0;    // worst |λ_n (J_n v + e_n)| [J]
-  double cone_violation = 0;     // worst distance of λ_i to its cone or bounds [N s]
-  double slip_error = 0;         // worst μλ_n‖w_t‖ + λ_t·w_t over contacts: 0 iff friction opposes slip at full [J]
-  double dynamics_residual = 0;  // ‖A v - b - Jᵀλ‖ / (‖b‖ + ‖Jᵀλ‖) of the v that was handed in
-  double row_violation = 0;      // worst violation over hard, soft, equality, bounded rows [m/s]
-  int worst_constraint = -1;     // index (contacts first, then rows in λ's order) of the largest natural-map entry
-  std::array<int, 3> modes{};    // number of contacts open, stick, slip
-  std::vector<ContactMode> mode; // (contacts)
+  double residual = kNaN;       // paper, Sec. VII: ‖λ - T(λ - (Jv+e))‖₂ / contacts, unit β [N s]
+  double natural_map = kNaN;    // `rels`: Delassus-scaled natural map relative to ‖q‖ [-]
+  double normal_violation = 0;  // worst max(0, -(J_n v + e_n)) [m/s]
+  double complementarity = 0;   // worst |λ_n (J_n v + e_n)| [J]
+  double cone_violation = 0;    // worst distance of λ_i to its cone or bounds [N s]
+  double slip_error = 0;  // worst μλ_n‖w_t‖ + λ_t·w_t over contacts: 0 iff friction opposes slip at full [J]
+  double dynamics_residual = 0;   // ‖A v - b - Jᵀλ‖ / (‖b‖ + ‖Jᵀλ‖) of the v that was handed in
+  double row_violation = 0;       // worst violation over hard, soft, equality, bounded rows [m/s]
+  int worst_constraint = -1;      // index (contacts first, then rows in λ's order) of the largest natural-map entry
+  std::array<int, 3> modes{};     // number of contacts open, stick, slip
+  std::vector<ContactMode> mode;  // (contacts)
   bool finite = true;
 };
 
@@ -97,8 +97,8 @@ struct TracePoint {
 };
 
 struct SolveInfo {
-  int iterations = 0;     // outer iterations, sweeps
-  int newton_steps = 0;   // linear solves with a new factor
+  int iterations = 0;    // outer iterations, sweeps
+  int newton_steps = 0;  // linear solves with a new factor
   int islands = 0;
   double time_ms = 0.0;   // wall clock of the solve, trace evaluation not counted
   double setup_ms = 0.0;  // of which: islands, A⁻¹, W_ii
