@@ -202,14 +202,9 @@ void lay_out(const Island& island, TreePath path, NodeMaps& maps) {
   maps.row_of.resize(2 * island.num_constraints);
   if (static_cast<int>(maps.trees.size()) < count) maps.trees.resize(count);
 
-  // Sides node by node, and in each in the order of the last velocity they touch, by counting.
-  order_nodes(island, maps.order_scratch, maps.order);
-  maps.buckets.resize(count);
+  // Sides of each node in the order of the last velocity they touch, by counting.
   int buckets = 0;
-  for (const int k : maps.order) {
-    maps.buckets[k] = buckets;
-    buckets += island.nodes[k].ld + 1;
-  }
+  for (const Node& node : island.nodes) buckets += node.ld + 1;
   maps.count.assign(buckets + 1, 0);
   const auto for_each_side = [&](auto&& visit) {
     for (int i = 0; i < island.num_constraints; ++i) {
@@ -218,7 +213,7 @@ void lay_out(const Island& island, TreePath path, NodeMaps& maps) {
   };
   const auto bucket_of = [&](const Constraint& c, int s) {
     const Node& node = island.nodes[c.node[s]];
-    return maps.buckets[c.node[s]] + 1 + last_column(&island.J[c.J[s]], c.dim, node.ld);
+    return node.v_begin + c.node[s] + 1 + last_column(&island.J[c.J[s]], c.dim, node.ld);
   };
   int num_sides = 0;
   for_each_side([&](int side, const Constraint& c, int s) {
@@ -231,7 +226,7 @@ void lay_out(const Island& island, TreePath path, NodeMaps& maps) {
   for_each_side([&](int side, const Constraint&, int) { maps.sides[maps.count[maps.row_of[side]]++] = side; });
 
   int begin = 0, matrices = 0, squares = 0, blocks = 0, at = 0;
-  for (const int k : maps.order) {
+  for (int k = 0; k < count; ++k) {
     const Node& node = island.nodes[k];
     NodeMap& a = maps.nodes[k];
     a.begin = begin;

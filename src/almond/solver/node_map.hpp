@@ -18,7 +18,6 @@
 
 #include "almond/solver/island.hpp"
 #include "almond/solver/lanes.hpp"
-#include "almond/solver/node_order.hpp"
 #include "almond/solver/tree_map.hpp"
 
 namespace almond {
@@ -50,19 +49,16 @@ struct ColumnBlock {
 };
 
 struct NodeMaps {
-  std::vector<NodeMap> nodes;  // as in the island
-  std::vector<int> order;      // nodes in the order of their rows
-  std::vector<int> slot;       // (2 x constraints) padded row of each side
-  int size = 0;                // padded rows of all nodes
-  bool sparse = true;          // leave out the zero blocks of X
+  std::vector<NodeMap> nodes;
+  std::vector<int> slot;  // (2 x constraints) padded row of each side
+  int size = 0;           // padded rows of all nodes
+  bool sparse = true;     // leave out the zero blocks of X
   LineVector matrices, squares, g0;
   LineVector t;  // (padded velocities) Xᵀs, scratch of the node that owns it
   std::vector<ColumnBlock> blocks;
-  std::vector<int> first, last;  // (padded velocities) rows of each column of X that are not zero, whole lanes
-  std::vector<TreeMap> trees;    // (nodes) used by the tree forms only
-  std::vector<int> sides;        // 2 constraint + side, node by node in the order of the rows
-  NodeOrderScratch order_scratch;
-  std::vector<int> buckets;        // (nodes) first bucket
+  std::vector<int> first, last;    // (padded velocities) rows of each column of X that are not zero, whole lanes
+  std::vector<TreeMap> trees;      // (nodes) used by the tree forms only
+  std::vector<int> sides;          // 2 constraint + side, node by node in the order of the rows
   std::vector<int> count, row_of;  // scratch of lay_out
 };
 

@@ -66,22 +66,19 @@ double project_one(const Slacks& slacks, int row, int at, const double* y) {
 }  // namespace
 
 void lay_out(const Island& island, const NodeMaps& maps, Slacks& slacks) {
-  // In the order of the nodes of the first side: who owns a node reads and writes mostly there.
   slacks.constraint.clear();
   int dummy = maps.size;
-  const auto take = [&](int sides, bool contacts) {
-    for (const int side : maps.sides) {
-      const int i = side / 2;
-      if (side % 2 != 0 || (i < island.num_contacts) != contacts) continue;
-      if (!contacts || island.constraints[i].num_sides == sides) slacks.constraint.push_back(i);
+  for (const int sides : {1, 2}) {
+    for (int i = 0; i < island.num_contacts; ++i) {
+      if (island.constraints[i].num_sides == sides) slacks.constraint.push_back(i);
     }
-    while (contacts && slacks.constraint.size() % Slacks::kGroup != 0) slacks.constraint.push_back(-1);
-    return static_cast<int>(slacks.constraint.size());
-  };
-  slacks.single_units = take(1, true) / Slacks::kGroup;
-  const int contacts = take(2, true);
-  slacks.double_units = contacts / Slacks::kGroup - slacks.single_units;
-  slacks.num_rows = take(0, false) - contacts;
+    while (slacks.constraint.size() % Slacks::kGroup != 0) slacks.constraint.push_back(-1);
+    const int units = static_cast<int>(slacks.constraint.size()) / Slacks::kGroup;
+    (sides == 1 ? slacks.single_units : slacks.double_units) = sides == 1 ? units : units - slacks.single_units;
+  }
+  const int contacts = static_cast<int>(slacks.constraint.size());
+  slacks.num_rows = island.num_constraints - island.num_contacts;
+  for (int i = island.num_contacts; i < island.num_constraints; ++i) slacks.constraint.push_back(i);
   slacks.row_units = (slacks.num_rows + Slacks::kGroup - 1) / Slacks::kGroup;
 
   const int total = contacts + slacks.num_rows;
@@ -104,21 +101,6 @@ void lay_out(const Island& island, const NodeMaps& maps, Slacks& slacks) {
   }
 }
 
-void split_units(const Slacks& slacks, const std::vector<int>& row_bounds, std::vector<int>& bounds) {
-  const int workers = static_cast<int>(row_bounds.size()) - 1;
-  bounds.assign(Slacks::kLists * (workers + 1), 0);
-  int unit = 0, end = 0;
-  for (int list = 0; list < Slacks::kLists; ++list) {
-    end += list == 0 ? slacks.single_units : list == 1 ? slacks.double_units : slacks.row_units;
-    int* out = &bounds[list * (workers + 1)];
-    for (int worker = 0; worker <= workers; ++worker) {
-      while (unit < end && worker > 0 && slacks.a[unit * Slacks::kGroup] < row_bounds[worker]) ++unit;
-      out[worker] = worker == workers ? end : unit;
-    }
-    unit = end;
-  }
-}
-
 void set_penalty(const Island& island, const std::vector<double>& sqrt_beta, Slacks& slacks) {
   const int contacts = slacks.contact_units() * Slacks::kGroup;
   for (int k = 0; k < contacts; ++k) {
@@ -126,13 +108,13 @@ void set_penalty(const Island& island, const std::vector<double>& sqrt_beta, Sla
     for (int r = 0; r < 3 && i >= 0; ++r) slacks.e[4 * k + r] = sqrt_beta[i] * island.e[3 * i + r];
   }
   for (int row = 0; row < slacks.num_rows; ++row) {
-    const int i = slacks.constraint[contacts + row], at = island.row_index(i);
+    const int i = island.num_contacts + row;
     const Constraint& c = island.constraints[i];
     const double root = sqrt_beta[i];
     slacks.e[4 * contacts + row] = root * island.e[c.row];
-    slacks.inverse[row] = 1.0 / (c.num_sides + root * root * island.compliance[at]);
-    slacks.lower[row] = island.lower[at] / root;
-    slacks.upper[row] = island.upper[at] / root;
+    slacks.inverse[row] = 1.0 / (c.num_sides + root * root * island.compliance[row]);
+    slacks.lower[row] = island.lower[row] / root;
+    slacks.upper[row] = island.upper[row] / root;
   }
 }
 
@@ -167,7 +149,7 @@ void export_lambda(const Island& island, const Slacks& slacks, const std::vector
     for (int r = 0; r < 3; ++r) lambda[3 * i + r] = sqrt_beta[i] * l[r];
   }
   for (int row = 0; row < slacks.num_rows; ++row) {
-    const int i = slacks.constraint[contacts + row];
+    const int i = island.num_contacts + row;
     lambda[island.constraints[i].row] = sqrt_beta[i] * project_one(slacks, row, contacts + row, y);
   }
 }

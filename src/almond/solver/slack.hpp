@@ -17,7 +17,6 @@
 namespace almond {
 
 struct Slacks {
-  static constexpr int kLists = 3;           // contacts with one side, with two, rows
   static constexpr int kGroup = 4;           // contacts or rows per unit of work
   static constexpr int kExtra = 2 * kLanes;  // numbers behind the rows of y and s: dummies, and loads that run over
 
@@ -34,9 +33,6 @@ struct Slacks {
 };
 
 void lay_out(const Island& island, const NodeMaps& maps, Slacks& slacks);
-/// Units of each list whose first side lies between the padded rows row_bounds[w] and row_bounds[w + 1]: worker w gets
-/// [bounds[list (W + 1) + w], bounds[list (W + 1) + w + 1]).
-void split_units(const Slacks& slacks, const std::vector<int>& row_bounds, std::vector<int>& bounds);
 /// ê and the bounds for √β per constraint.
 void set_penalty(const Island& island, const std::vector<double>& sqrt_beta, Slacks& slacks);
 /// s from y for the units [begin, end).

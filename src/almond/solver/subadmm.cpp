@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "almond/solver/anderson.hpp"
 #include "almond/solver/recession.hpp"
-#include "almond/solver/subadmm_sweep.hpp"
 
 namespace almond {
 namespace {
@@ -27,24 +27,38 @@ constexpr double kJammed = 1e3;
 constexpr double kCarefulC = 0.05, kCarefulMaxC = 10.0;
 constexpr int kCarefulIterations = 1000;
 constexpr int kPlainest = 2;
-constexpr int kStallIterations = 20000;  // without progress, plus half of all iterations: stalled
+constexpr int kStallIterations = 20000;    // without progress, plus half of all iterations: stalled
+constexpr double kParallelCost = 40000.0;  // multiply-adds of an iteration that pay for two barriers
+
+double distance(const double* x, const double* y, int n) {
+  Lanes sum{};
+  for (int i = 0; i < n; i += kLanes) {
+    const Lanes d = lanes_at(x + i) - lanes_at(y + i);
+    sum += d * d;
+  }
+  return std::sqrt(add_lanes(sum));
+}
 
 class SubAdmm {
  public:
   SubAdmm(const Island& island, const SubAdmmOptions& options, Monitor& monitor, SubAdmmWorkspace& workspace,
           double* lambda)
-      : island_(island),
-        options_(options),
-        monitor_(monitor),
-        ws_(workspace),
-        lambda_(lambda),
-        sweep_(island, options, workspace) {}
+      : island_(island), options_(options), monitor_(monitor), ws_(workspace), lambda_(lambda) {}
 
   Status run();
 
  private:
+  double* column(int k) { return ws_.history.data() + static_cast<std::ptrdiff_t>(k) * stride_; }
+  double* y() { return column(at_); }
+  double* y_next() { return column(at_ + 1); }
+
   bool start();
+  bool factor();
+  void start_from_lambda();
+  void split_work();
   void iterate();
+  void update_nodes(int begin, int end);
+  void export_current() { export_lambda(island_, ws_.slacks, ws_.sqrt_beta, y(), lambda_); }
   /// Measures λ; true if the run ends, with the status.
   bool check(int k, bool last, Status& status);
   bool jam_test(int k);
@@ -61,8 +75,10 @@ class SubAdmm {
   Monitor& monitor_;
   SubAdmmWorkspace& ws_;
   double* lambda_;
-  SubAdmmSweep sweep_;
+  WorkerPool* pool_ = nullptr;
+  int size_ = 0, stride_ = 0, columns_ = 2, window_ = 0;
 
+  int at_ = 0;  // state of the current iteration
   bool extrapolated_ = false;
   int shortened_ = 0;                                            // how often the last extrapolation was
   int bad_extrapolations_ = 0;                                   // in a row
@@ -81,29 +97,118 @@ class SubAdmm {
 };
 
 bool SubAdmm::start() {
-  sweep_.lay_out();
+  lay_out(island_, options_.tree_path, ws_.maps);
+  lay_out(island_, ws_.maps, ws_.slacks);
+  size_ = ws_.maps.size;
+  stride_ = size_ + Slacks::kExtra;
   compute_penalty_weights(island_, options_.pseudo_density, ws_.weight);
   if (!(options_.keep && ws_.c > 0.0)) ws_.c = options_.pseudo_density ? 1.0 : options_.c0;
+  ws_.sqrt_beta.resize(island_.num_constraints);
+  ws_.scale.assign(stride_, 0.0);
+  ws_.node_ok.assign(island_.nodes.size(), 1);
+  window_ = std::min(options_.anderson, kMaxAnderson);
+  columns_ = window_ >= 2 ? window_ + 2 : 2;
+  ws_.history.assign(static_cast<std::size_t>(stride_) * columns_, 0.0);
+  ws_.s.assign(stride_, 0.0);
+  ws_.z_old.resize(stride_);
+  ws_.saved.resize(stride_);
   ws_.mark.resize(island_.rows);
   ws_.drift.resize(island_.rows);
   ws_.drift_before.resize(island_.rows);
-  if (!sweep_.factor()) return false;
-  sweep_.start_from(lambda_);
+  split_work();
+  if (!factor()) return false;
+  start_from_lambda();
   return true;
 }
 
+/// Nodes of each worker, so that the costs are about the same. Small islands stay on one.
+void SubAdmm::split_work() {
+  double total = 0.0;
+  for (const NodeMap& node : ws_.maps.nodes) total += node.cost;
+  pool_ =
+      options_.pool != nullptr && options_.pool->num_workers() > 1 && total >= kParallelCost ? options_.pool : nullptr;
+  const int workers = pool_ != nullptr ? pool_->num_workers() : 1, nodes = static_cast<int>(ws_.maps.nodes.size());
+  ws_.node_bounds.assign(workers + 1, nodes);
+  ws_.node_bounds[0] = 0;
+  double sum = 0.0;
+  for (int k = 0, worker = 1; k < nodes && worker < workers; ++k) {
+    sum += ws_.maps.nodes[k].cost;
+    while (worker < workers && sum * workers >= total * worker) ws_.node_bounds[worker++] = k + 1;
+  }
+}
+
+bool SubAdmm::factor() {
+  for (int i = 0; i < island_.num_constraints; ++i) {
+    const Constraint& c = island_.constraints[i];
+    ws_.sqrt_beta[i] = std::sqrt(ws_.c * ws_.weight[i]);
+    for (int s = 0; s < c.num_sides; ++s) std::fill_n(&ws_.scale[ws_.maps.slot[2 * i + s]], c.dim, ws_.sqrt_beta[i]);
+  }
+  set_penalty(island_, ws_.sqrt_beta, ws_.slacks);
+  const auto factor_range = [&](int begin, int end) {
+    for (int k = begin; k < end; ++k) ws_.node_ok[k] = factor_node(island_, k, ws_.scale.data(), ws_.maps);
+  };
+  if (pool_ != nullptr) {
+    pool_->for_ranges(pool_->num_workers(),
+                      [&](int begin, int end, int) { factor_range(ws_.node_bounds[begin], ws_.node_bounds[end]); });
+  } else {
+    factor_range(0, static_cast<int>(ws_.maps.nodes.size()));
+  }
+  return std::find(ws_.node_ok.begin(), ws_.node_ok.end(), 0) == ws_.node_ok.end();
+}
+
+/// y = Ĵ v - λ with v = b + Jᵀλ.
+void SubAdmm::start_from_lambda() {
+  // In the order of the island first: its side rows are fewer than the padded ones.
+  double *side = ws_.s.data(), *v = ws_.maps.t.data(), *Jv = ws_.saved.data();
+  scatter_rows(island_, lambda_, side);
+  multiply_JT(island_, side, true, v);
+  multiply_J(island_, v, Jv);
+  at_ = 0;
+  extrapolated_ = false;
+  for (int i = 0; i < island_.num_constraints; ++i) {
+    const Constraint& c = island_.constraints[i];
+    const double scale = ws_.sqrt_beta[i];
+    for (int s = 0; s < c.num_sides; ++s) {
+      double* to = y() + ws_.maps.slot[2 * i + s];
+      for (int r = 0; r < c.dim; ++r) to[r] = scale * Jv[c.slot[s] + r] - lambda_[c.row + r] / scale;
+    }
+  }
+  std::fill(ws_.s.begin(), ws_.s.end(), 0.0);
+}
+
+void SubAdmm::update_nodes(int begin, int end) {
+  const double r = options_.relax, keep = 1.0 - 0.5 * r;
+  for (int k = begin; k < end; ++k) {
+    const NodeMap& a = ws_.maps.nodes[k];
+    const double *s = &ws_.s[a.begin], *from = y() + a.begin;
+    double* to = y_next() + a.begin;
+    apply_node(island_, k, s, ws_.maps, to);
+    for (int l = 0; l < a.padded; l += kLanes) {
+      lanes_at(to + l) = r * (lanes_at(to + l) - 0.5 * lanes_at(s + l)) + keep * lanes_at(from + l);
+    }
+  }
+}
+
 void SubAdmm::iterate() {
-  sweep_.iterate();
+  const int units = ws_.slacks.num_units();
+  if (pool_ == nullptr) {
+    project(ws_.slacks, 0, units, y(), ws_.s.data());
+    update_nodes(0, static_cast<int>(ws_.maps.nodes.size()));
+  } else {
+    pool_->for_ranges(units, [&](int begin, int end, int) { project(ws_.slacks, begin, end, y(), ws_.s.data()); });
+    pool_->for_ranges(pool_->num_workers(),
+                      [&](int begin, int end, int) { update_nodes(ws_.node_bounds[begin], ws_.node_bounds[end]); });
+  }
   ++monitor_.iterations;
   ++monitor_.admm_iterations;
   if (monitor_.tracing()) {
-    sweep_.export_lambda(lambda_);
+    export_current();
     monitor_.trace(lambda_, monitor_.iterations);
   }
 }
 
 bool SubAdmm::check(int k, bool last, Status& status) {
-  sweep_.export_lambda(lambda_);
+  export_current();
   const double score = monitor_.observe(lambda_);
   if (score < kGain * best_) {
     best_ = score;
@@ -211,21 +316,21 @@ void SubAdmm::restart(int k, double c) {
 /// changes on the way, so the direction is good up to there.
 bool SubAdmm::undo_extrapolation(int k) {
   if (!extrapolated_) return false;
-  if (sweep_.step() <= f_before_) {
+  if (distance(y_next(), y(), size_) <= f_before_) {
     extrapolated_ = false;
     bad_extrapolations_ = 0;
     return false;
   }
-  sweep_.go_to_first();
-  double* to = sweep_.first();
+  at_ = 0;
+  double* to = column(0);
   if (++shortened_ <= kShorter) {
-    for (int i = 0; i < sweep_.size(); i += kLanes) {
+    for (int i = 0; i < size_; i += kLanes) {
       lanes_at(to + i) = lanes_at(&ws_.saved[i]) + kShorten * (lanes_at(to + i) - lanes_at(&ws_.saved[i]));
     }
     return true;
   }
   extrapolated_ = false;
-  std::copy_n(ws_.saved.data(), sweep_.size(), to);
+  std::copy_n(ws_.saved.data(), size_, to);
   if (++bad_extrapolations_ >= kBadExtrapolations) {
     bad_extrapolations_ = 0;
     rest_until_ = k + rest_;
@@ -238,11 +343,10 @@ bool SubAdmm::undo_extrapolation(int k) {
 bool SubAdmm::rebalance(int k) {
   if (k > next_balance_) next_balance_ = k + 1;  // passed over by an undone extrapolation or a jam test
   if (k + 1 == next_balance_) {
-    for (int i = 0; i < sweep_.size(); i += kLanes)
-      lanes_at(&ws_.z_old[i]) = 0.5 * (lanes_at(sweep_.y() + i) + lanes_at(&ws_.s[i]));
+    for (int i = 0; i < size_; i += kLanes) lanes_at(&ws_.z_old[i]) = 0.5 * (lanes_at(y() + i) + lanes_at(&ws_.s[i]));
   }
   if (k != next_balance_) return false;
-  if (sweep_.is_first()) {  // the state before is gone: two iterations later
+  if (at_ == 0) {  // the state before is gone: two iterations later
     next_balance_ = k + 2;
     return false;
   }
@@ -250,9 +354,9 @@ bool SubAdmm::rebalance(int k) {
   next_balance_ = k + balance_gap_;
   const double r = options_.relax, keep = 1.0 - 0.5 * r, inverse = 1.0 / r;
   Lanes primal{}, dual{}, size_Jv{}, size_z{}, size_lambda{};
-  for (int i = 0; i < sweep_.size(); i += kLanes) {
-    const Lanes &yi = lanes_at(sweep_.y() + i), &si = lanes_at(&ws_.s[i]);
-    const Lanes Jv = (lanes_at(sweep_.y_next() + i) - keep * yi) * inverse + 0.5 * si;
+  for (int i = 0; i < size_; i += kLanes) {
+    const Lanes &yi = lanes_at(y() + i), &si = lanes_at(&ws_.s[i]);
+    const Lanes Jv = (lanes_at(y_next() + i) - keep * yi) * inverse + 0.5 * si;
     const Lanes z = 0.5 * (yi + si), l = 0.5 * (si - yi), dz = z - lanes_at(&ws_.z_old[i]);
     lanes_at(&ws_.z_old[i]) = Jv;
     primal += (Jv - z) * (Jv - z);
@@ -276,24 +380,33 @@ bool SubAdmm::rebalance(int k) {
   const double c_old = ws_.c;
   ws_.c = std::clamp(ws_.c * std::clamp(std::sqrt(ratio), 0.1, 10.0), 1e-6, careful_ > 0 ? kCarefulMaxC : 1e8);
   const double rescale = std::sqrt(ws_.c / c_old), back = 1.0 / rescale;
-  double* to = sweep_.first();
-  for (int i = 0; i < sweep_.size(); i += kLanes) {
-    const Lanes l = 0.5 * (lanes_at(&ws_.s[i]) - lanes_at(sweep_.y() + i));
+  double* to = column(0);
+  for (int i = 0; i < size_; i += kLanes) {
+    const Lanes l = 0.5 * (lanes_at(&ws_.s[i]) - lanes_at(y() + i));
     lanes_at(to + i) = rescale * lanes_at(&ws_.z_old[i]) - back * l;
   }
-  sweep_.go_to_first();
+  at_ = 0;
   refactor_ = true;
   return true;
 }
 
-/// To the next state; when the ring is full, extrapolate.
+/// To the next state; at the end of the ring extrapolate, or wrap.
 void SubAdmm::advance(int k) {
-  sweep_.advance();
-  if (!sweep_.is_full() || k < rest_until_ || stretch_ > 0 || careful_ == kPlainest) return;
-  f_before_ = sweep_.step_before();
-  if (!sweep_.extrapolate()) return;
-  extrapolated_ = true;
-  shortened_ = 0;
+  ++at_;
+  if (at_ + 1 < columns_) return;
+  double* plain = column(at_);
+  at_ = 0;
+  if (window_ >= 2 && k >= rest_until_ && stretch_ == 0 && careful_ < kPlainest) {
+    f_before_ = distance(plain, plain - stride_, size_);
+    if (extrapolate(ws_.history.data(), stride_, window_, ws_.saved.data())) {
+      std::swap_ranges(plain, plain + size_, ws_.saved.data());  // saved: plain state; its place: the extrapolated one
+      std::copy_n(plain, size_, column(0));
+      extrapolated_ = true;
+      shortened_ = 0;
+      return;
+    }
+  }
+  std::copy_n(plain, size_, column(0));
 }
 
 Status SubAdmm::run() {
@@ -303,7 +416,7 @@ Status SubAdmm::run() {
     const bool last = (options_.max_iterations > 0 && k >= options_.max_iterations) || monitor_.out_of_iterations();
     if (options_.fixed) {
       if (last) {
-        sweep_.export_lambda(lambda_);
+        export_current();
         monitor_.observe(lambda_);
         return Status::kMaxIterations;
       }
@@ -313,11 +426,8 @@ Status SubAdmm::run() {
     Status status = Status::kMaxIterations;
     if ((k >= next_check_ || last) && check(k, last, status)) return status;
     if (jump_ || undo_extrapolation(k) || (options_.adapt && stretch_ == 0 && careful_ < kPlainest && rebalance(k))) {
-      if (refactor_ && !sweep_.factor()) return Status::kNumericalError;
-      if (jump_) {
-        sweep_.start_from(lambda_);
-        extrapolated_ = false;
-      }
+      if (refactor_ && !factor()) return Status::kNumericalError;
+      if (jump_) start_from_lambda();
       jump_ = refactor_ = false;
       continue;
     }

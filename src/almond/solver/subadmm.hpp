@@ -22,7 +22,6 @@
 // with a small one. If λ runs away there too, along a direction that proves it may (recession.hpp): kInfeasible.
 
 #include "almond/base/parallel.hpp"
-#include "almond/solver/anderson.hpp"
 #include "almond/solver/monitor.hpp"
 #include "almond/solver/node_map.hpp"
 #include "almond/solver/slack.hpp"
@@ -51,10 +50,8 @@ struct SubAdmmWorkspace {
   LineVector scale;                       // (padded side rows) √β
   LineVector history;                     // (anderson + 2) states y, padded side rows each
   LineVector s, z_old, saved;
-  std::vector<double> mark, drift, drift_before, trial;   // λ of the jam test
-  std::vector<int> node_bounds, row_bounds, unit_bounds;  // nodes, their rows and units of each worker
-  std::vector<AndersonSums> sums;                         // (blocks of rows)
-  std::vector<double> partial;
+  std::vector<double> mark, drift, drift_before, trial;  // λ of the jam test
+  std::vector<int> node_bounds;                          // nodes of each worker, by cost
   std::vector<char> node_ok;
 };
 
