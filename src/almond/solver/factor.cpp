@@ -270,7 +270,7 @@ void BlockFactor::assemble(const Island& island, const double* K, bool symmetric
       if (node.dofs < kStackDofs || two_nodes) multiply_K(Ki, c.dim, false, J, node.ld, KJ.data());
       if (node.dofs < kStackDofs) {
         const Target& t = diagonal_target_[c.node[s]];
-        add_block(J, node.dofs, node.ld, KJ.data(), node.dofs, node.ld, c.dim, &values_[t.offset], t.ld);
+        add_block(J, node.dofs, node.ld, KJ.data(), node.dofs, node.ld, c.dim, values_.data() + t.offset, t.ld);
       }
       if (c.num_sides == 1) continue;
       const int o = 1 - s;
@@ -279,16 +279,16 @@ void BlockFactor::assemble(const Island& island, const double* K, bool symmetric
       if (!two_nodes) {  // two sides on one node: cross terms go to the same diagonal block
         const Target& t = diagonal_target_[c.node[s]];
         multiply_K(Ki, c.dim, false, J, node.ld, KJ.data());
-        add_block(J_other, other.dofs, other.ld, KJ.data(), node.dofs, node.ld, c.dim, &values_[t.offset], t.ld);
+        add_block(J_other, other.dofs, other.ld, KJ.data(), node.dofs, node.ld, c.dim, values_.data() + t.offset, t.ld);
         continue;
       }
       // Block (other, this) = J_otherᵀ K J_this. A block below the diagonal is stored transposed: J_thisᵀ Kᵀ J_other.
       const Target& t = s == 1 ? upper_target_[i] : lower_target_[i];
       if (!t.transposed) {
-        add_block(J_other, other.dofs, other.ld, KJ.data(), node.dofs, node.ld, c.dim, &values_[t.offset], t.ld);
+        add_block(J_other, other.dofs, other.ld, KJ.data(), node.dofs, node.ld, c.dim, values_.data() + t.offset, t.ld);
       } else if (!symmetric) {
         multiply_K(Ki, c.dim, true, J_other, other.ld, KJ_other.data());
-        add_block(J, node.dofs, node.ld, KJ_other.data(), other.dofs, other.ld, c.dim, &values_[t.offset], t.ld);
+        add_block(J, node.dofs, node.ld, KJ_other.data(), other.dofs, other.ld, c.dim, values_.data() + t.offset, t.ld);
       }
     }
   }
@@ -313,7 +313,7 @@ void BlockFactor::assemble(const Island& island, const double* K, bool symmetric
     }
     const Target& t = diagonal_target_[k];
     const Eigen::Map<const MatX> J(stack_J_.data(), node.dofs, count), KJs(stack_KJ_.data(), node.dofs, count);
-    Strided D(&values_[t.offset], node.dofs, node.dofs, Eigen::OuterStride<>(t.ld));
+    Strided D(values_.data() + t.offset, node.dofs, node.dofs, Eigen::OuterStride<>(t.ld));
     if (symmetric) {
       D.triangularView<Eigen::Lower>() += J * KJs.transpose();
     } else {
@@ -337,7 +337,7 @@ bool BlockFactor::factor(bool symmetric) {
   symmetric_ = symmetric;
   for (const Supernode& s : supernodes_) {
     const int m = s.size, t = s.trailing;
-    MapMat D(&values_[s.D], m, m), U(&values_[s.U], m, t), L(&values_[s.L], m, t);
+    MapMat D(values_.data() + s.D, m, m), U(values_.data() + s.U, m, t), L(values_.data() + s.L, m, t);
     if (symmetric) {
       if (Eigen::internal::llt_inplace<double, Eigen::Lower>::blocked(D) >= 0) return false;
       for (int k = 0; k < m; ++k) {
@@ -376,7 +376,7 @@ void BlockFactor::scatter_update(const Supernode& s, bool symmetric) {
     for (int b = 0; b < count; ++b) {
       const Target& target = pair_targets_[s.pairs + a * count + b];
       const int col = list_offset_[s.list_begin + b], nb = dofs_[order_[lists_[s.list_begin + b]]];
-      double* out = &values_[target.offset];
+      double* out = values_.data() + target.offset;
       const double* in = &update_[static_cast<std::size_t>(col) * t + row];
       if (symmetric) {
         // The update is known below its diagonal only; blocks above the diagonal of H are what is stored.
@@ -424,7 +424,7 @@ void BlockFactor::solve(const Island& island, double* x) {
   };
   for (const Supernode& s : supernodes_) {
     MapVec y(&rhs_[s.pivots], s.size);
-    const MapConstMat D(&values_[s.D], s.size, s.size);
+    const MapConstMat D(values_.data() + s.D, s.size, s.size);
     if (symmetric_) {
       D.triangularView<Eigen::Lower>().solveInPlace(y);
     } else {
@@ -434,7 +434,7 @@ void BlockFactor::solve(const Island& island, double* x) {
     }
     if (s.trailing == 0) continue;
     MapVec push(update_.data(), s.trailing);
-    push.noalias() = MapConstMat(&values_[symmetric_ ? s.U : s.L], s.size, s.trailing).transpose() * y;
+    push.noalias() = MapConstMat(values_.data() + (symmetric_ ? s.U : s.L), s.size, s.trailing).transpose() * y;
     for (int l = s.list_begin; l < s.list_end; ++l) {
       const int p = lists_[l];
       double* to = &rhs_[supernodes_[owner_[p]].pivots + local_offset_[p]];
@@ -447,10 +447,10 @@ void BlockFactor::solve(const Island& island, double* x) {
     if (s.trailing > 0) {
       MapVec later(update_.data(), s.trailing);
       gather(s, later.data());
-      y.noalias() -= MapConstMat(&values_[s.U], s.size, s.trailing) * later;
+      y.noalias() -= MapConstMat(values_.data() + s.U, s.size, s.trailing) * later;
     }
     if (symmetric_)
-      MapConstMat(&values_[s.D], s.size, s.size).transpose().triangularView<Eigen::Upper>().solveInPlace(y);
+      MapConstMat(values_.data() + s.D, s.size, s.size).transpose().triangularView<Eigen::Upper>().solveInPlace(y);
   }
   at = 0;
   for (int p = 0; p < num_nodes_; ++p) {
