@@ -60,6 +60,14 @@ TEST(Ray, WrongWayGainsNothing) {
   EXPECT_FALSE(ray.unbounded);
 }
 
+TEST(Ray, OverflowEndsTheWalk) {
+  OneIsland one(make_particle());
+  one.lambda = {0.0, 0.0, 1e300};
+  const RayResult ray = walk(one, {0.0, 0.0, 1e300});
+  EXPECT_EQ(ray.t, 0.0);
+  EXPECT_FALSE(ray.unbounded);
+}
+
 TEST(Ray, SqueezeIsUnbounded) {
   OneIsland one(make_squeezed(-0.1));
   one.lambda = {0.0, 0.0, 1.0, 0.0, 0.0, 1.0};

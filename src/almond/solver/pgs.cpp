@@ -237,6 +237,7 @@ Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monit
     next_check = sweep + std::max(4, sweep / 8);
     const double score = monitor.observe(lambda);
     if (score <= 1.0) return Status::kSolved;
+    if (!std::isfinite(score)) return Status::kNumericalError;
     if (last) return Status::kMaxIterations;
     if (monitor.expired()) return Status::kTimeBudget;
     // v drifts by rounding over many sweeps: take the one the measurement made from λ.

@@ -14,9 +14,9 @@ RayResult walk_ray(const Island& island, const double* lambda, const double* del
     size += lambda[i] * lambda[i];
     step += delta[i] * delta[i];
   }
-  if (!(step > 0.0)) return {};
-  const double t_max = kFarRay * std::sqrt(std::max(size, step) / step);
   const double start = monitor.last_natural();
+  if (!(step > 0.0) || !std::isfinite(size + step + start)) return {};
+  const double t_max = kFarRay * std::sqrt(std::max(size, step) / step);
   double best = start, best_t = 0.0, high = 0.0;
   trial.resize(island.rows);
   const auto natural_at = [&](double t) {

@@ -306,7 +306,12 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
     return;
   }
   if (round == 0) {
-    if (!settings.fixed_iterations) s.monitor.observe(s.lambda.data());
+    if (!settings.fixed_iterations || settings.warm_start) {
+      if (!std::isfinite(s.monitor.observe(s.lambda.data()))) {  // a start so wild that its squares overflow is none
+        std::fill(s.lambda.begin(), s.lambda.end(), 0.0);
+        s.monitor.observe(s.lambda.data());
+      }
+    }
     s.monitor.trace(s.lambda.data(), 0);
   }
   s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, round, pool, s);
