@@ -6,11 +6,11 @@
 namespace almond {
 namespace {
 
-constexpr double kExpensive = 400.0;  // price from which on convex Newton is out of reach and sweeps come first
-constexpr double kCheap = 5.0;        // price up to which a warm start goes straight to SPN
-constexpr double kManyRows = 8.0;     // rows per dof that make first-order methods crawl
+constexpr double kCheap = 5.0;       // price up to which a warm start goes straight to SPN
+constexpr double kMostEffort = 1e5;  // SubADMM iterations of one round
+constexpr double kManyRows = 8.0;    // rows per dof that make first-order methods crawl
 
-enum class Approach : std::uint8_t { kNone, kScratch, kSubAdmm, kCanal, kPgs };
+enum class Approach : std::uint8_t { kNone, kScratch, kSubAdmm, kCanal };
 
 double newton_price(const Island& island, BlockFactor& factor) {
   factor.analyze(island);
@@ -22,15 +22,12 @@ double newton_price(const Island& island, BlockFactor& factor) {
 bool has_many_rows(const Island& island) { return island.rows > kManyRows * island.num_dofs; }
 
 Approach choose(const Island& island, const AutoOptions& options, int round, const AutoWorkspace& ws) {
-  if (ws.newton_price > kExpensive) return round % 2 == 0 ? Approach::kPgs : Approach::kSubAdmm;
   if (has_many_rows(island)) {
-    constexpr Approach kOrder[] = {Approach::kNone, Approach::kScratch, Approach::kCanal, Approach::kSubAdmm,
-                                   Approach::kPgs};
-    return round < 5 ? kOrder[round] : kOrder[2 + (round - 2) % 3];
+    constexpr Approach kOrder[] = {Approach::kNone, Approach::kScratch, Approach::kCanal, Approach::kSubAdmm};
+    return kOrder[round < 4 ? round : 2 + round % 2];
   }
   if (round == 0 && options.warm && ws.newton_price < kCheap) return Approach::kNone;
-  constexpr Approach kOrder[] = {Approach::kSubAdmm, Approach::kCanal, Approach::kPgs};
-  return kOrder[round % 3];
+  return round % 3 == 2 ? Approach::kCanal : Approach::kSubAdmm;
 }
 
 /// The first half of a round. kMaxIterations and kStalled: go on with SPN.
@@ -55,12 +52,6 @@ Status run_approach(Approach approach, const Island& island, const AutoOptions& 
       canal.max_outer = 30 << std::min(round / 3, 3);
       return solve_canal(island, canal, monitor, ws.canal, lambda);
     }
-    case Approach::kPgs: {
-      PgsOptions pgs;
-      pgs.omega = options.pgs_omega;
-      pgs.max_sweeps = (ws.newton_price > kExpensive ? 4 : 2) * ws.effort;
-      return solve_pgs(island, pgs, monitor, ws.pgs, lambda);
-    }
   }
   return Status::kNumericalError;
 }
@@ -74,7 +65,7 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
                       double* lambda) {
   if (round == 0) {
     ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
-    ws.effort = static_cast<int>(std::clamp(10.0 * ws.newton_price, 30.0, 1000.0));
+    ws.effort = static_cast<int>(std::clamp(10.0 * ws.newton_price, 30.0, kMostEffort));
     ws.jams = 0;
   }
   const double score_before = monitor.best_score();
@@ -103,7 +94,7 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
   ws.jams = 0;
   // Go on from the best, unless that would repeat this round exactly.
   if (monitor.best_score() < 0.99 * score_before) std::copy_n(monitor.best_lambda(), island.rows, lambda);
-  ws.effort = std::min(20000, 2 * ws.effort);
+  ws.effort = static_cast<int>(std::min(kMostEffort, 3.0 * ws.effort));
   return Status::kStalled;
 }
 

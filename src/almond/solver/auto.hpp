@@ -3,10 +3,10 @@
 //
 // A round is an approach followed by SPN, which finishes superlinearly once it is near. The order of approaches depends
 // on two numbers of the island, never on the clock: the price of a Newton step in SubADMM iterations, and rows per dof.
-//   many rows per dof (a nut on its thread)   SPN from small c, from scratch with larger c | CANAL | SubADMM | PGS ...
-//   ordinary                                   SubADMM | CANAL | PGS | SubADMM ...     (warm and cheap: SPN at once)
-//   a Newton step costs hundreds of sweeps     PGS | SubADMM | PGS ...
-// Each time round with twice the effort, from the best λ so far, or the last one when the best did not improve.
+//   many rows per dof (a nut on its thread)   SPN from small c, from scratch with larger c | CANAL | SubADMM ...
+//   ordinary                                   SubADMM | SubADMM | CANAL ...     (warm and cheap: SPN at once)
+// A round of SubADMM costs about as much as ten Newton steps at first, and three times more each time round. It starts
+// from the best λ so far, or the last one when the best did not improve.
 //
 // A jam is believed only when it shows itself twice: from where the first approach led, and from λ = 0 along the path
 // of small penalties. Between flanks there are jams of the path as well as of the problem.
@@ -14,7 +14,6 @@
 // Rounds are separate calls: solve() gives every island its first round before any gets a second one.
 
 #include "almond/solver/canal.hpp"
-#include "almond/solver/pgs.hpp"
 #include "almond/solver/spn.hpp"
 #include "almond/solver/subadmm.hpp"
 
@@ -23,16 +22,14 @@ namespace almond {
 struct AutoOptions {
   bool warm = false;  // λ comes from a neighbouring problem
   SubAdmmOptions admm;
-  double pgs_omega = 1.0;
 };
 
 struct AutoWorkspace {
-  PgsWorkspace pgs;
   SpnWorkspace spn;
   SubAdmmWorkspace admm;
   CanalWorkspace canal;
   double newton_price = 0.0;  // in SubADMM iterations
-  int effort = 0;             // SubADMM iterations or half the sweeps of the next round
+  int effort = 0;             // SubADMM iterations of the next round
   int jams = 0;               // rounds that ended in one
   std::vector<double> jam_lambda;
 };

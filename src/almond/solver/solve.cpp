@@ -8,6 +8,7 @@
 #include "almond/solver/baselines/strict_al.hpp"
 #include "almond/solver/canal.hpp"
 #include "almond/solver/cone.hpp"
+#include "almond/solver/pgs.hpp"
 
 namespace almond {
 
@@ -15,6 +16,7 @@ namespace almond {
 struct IslandScratch {
   Monitor monitor;
   AutoWorkspace work;
+  PgsWorkspace pgs;
   StrictAlWorkspace strict_al;
   MeasureWorkspace final;
   std::vector<double> lambda;
@@ -66,7 +68,7 @@ Status solve_island(const Island& island, const Settings& settings, int round, W
       o.omega = settings.pgs_omega;
       o.fixed = settings.fixed_iterations;
       o.max_sweeps = settings.fixed_iterations ? settings.max_iterations : kFirstOrderLimit;
-      return solve_pgs(island, o, s.monitor, s.work.pgs, lambda);
+      return solve_pgs(island, o, s.monitor, s.pgs, lambda);
     }
     case SolverKind::kSubAdmm:
     case SolverKind::kAdmmNoSub:
@@ -99,7 +101,6 @@ Status solve_island(const Island& island, const Settings& settings, int round, W
       AutoOptions o;
       o.warm = settings.warm_start;
       o.admm = make_admm_options(settings, pool);
-      o.pgs_omega = settings.pgs_omega;
       return run_auto_round(island, o, round, s.monitor, s.work, lambda);
     }
   }

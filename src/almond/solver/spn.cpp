@@ -8,8 +8,10 @@
 namespace almond {
 namespace {
 
-constexpr double kMinC = 0.1;
-constexpr int kTries = 3;
+constexpr double kMinC = 0.1, kShrink = 5.0;
+constexpr int kTries = 8;          // c, c/5, c/25 ...: small enough, and the strict surrogate is monotone
+constexpr double kDefect = 0.1;    // of the AL residual: λ must be as good as it is new
+constexpr double kRounding = 0.3;  // of the AL residual that rounding may be
 constexpr int kJamOuters = 3;
 constexpr int kEndlessRays = 3;         // in a row: what is not jammed settles meanwhile
 constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
@@ -25,15 +27,16 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
   strict.max_steps = 15;
   strict.tolerance = 1e-13 * std::max(island.b_norm, kEpsilon);
   strict.relative = 1e-3;
+  strict.defect = kDefect;
   NewtonOptions convex;
   convex.max_steps = 50;
   convex.tolerance = strict.tolerance;
 
   double c = options.c0;
-  int hold = 0, hold_length = 1;       // outers without growth after a failure
-  int convex_wait = 0, next_wait = 2;  // outers without a strict try after three failures
+  bool hold = false;                   // no growth right after a failure
+  int convex_wait = 0, next_wait = 2;  // outers without a strict try after all failed
   double natural_prev = kInfinity, stall_reference = kInfinity;
-  int stall_newton = monitor.newton_steps, rounding_count = 0, jam_count = 0;
+  int stall_newton = monitor.newton_steps, jam_count = 0;
   double jam_best = kInfinity;
   int endless_rays = 0;
 
@@ -54,7 +57,7 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
         ++monitor.inner_failures;
         if (monitor.expired()) return Status::kTimeBudget;
         surrogate.set_velocity(ws.v0.data());
-        if (t + 1 < kTries) c = std::max(kMinC, c / 5.0);
+        if (t + 1 < kTries) c = std::max(kMinC, c / kShrink);
       }
       if (!strict_done) {
         c = c_before;
@@ -75,6 +78,7 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
     }
 
     std::copy(surrogate.lambda().begin(), surrogate.lambda().end(), lambda);
+    const double al = surrogate.al_residual();
     ++monitor.iterations;
     monitor.trace(lambda, monitor.iterations);
     const double score = monitor.observe(lambda);
@@ -108,20 +112,13 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
     if (!endless) endless_rays = 0;
 
     // The next penalty.
-    const bool slow = natural > 0.7 * natural_prev;
-    rounding_count = slow && !failed && strict_done && c > 1e4 && natural < 1e-7 ? rounding_count + 1 : 0;
-    if (rounding_count >= 2) {
-      c /= 10.0;
-      hold = 2;
-      rounding_count = 0;
-    } else if (failed) {
-      hold = hold_length;
-      hold_length = std::min(8, 2 * hold_length);
-    } else if (hold > 0) {
-      --hold;
+    if (surrogate.rounding_defect() > kRounding * al) {
+      c = std::max(kMinC, c / 10.0);
+      hold = true;
+    } else if (failed || hold) {
+      hold = failed;
     } else if (strict_done && newton <= 6) {
       c = std::min(options.c_max, c * (newton <= 2 ? 9.0 : 3.0));
-      if (newton <= 3) hold_length = 1;
     }
 
     // Jam: full penalty, Newton works, and the law is still violated by the same amount.

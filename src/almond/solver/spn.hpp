@@ -3,9 +3,11 @@
 //
 // CANAL's rate is set by the lag of p, not by |Jv - z|. SPN puts p inside: each outer iteration solves the *strict*
 // surrogate (19) by semismooth Newton, with the penalty c (β_i = c / W̄_i) as a trust region:
-//   inner Newton fails      c /= 5, again from the same point (up to 3 tries), then one convex outer with lagged p
-//   inner Newton is quick   c *= 3 or 9, up to c_max
+//   inner Newton fails      c /= 5, again from the same point, until it works; if it never does, one convex outer
+//   inner Newton is quick   c *= 3 or 9, up to c_max: internal forces that no velocity feels travel by c
 //   rounding shows          c /= 10
+// Where friction makes the law non-monotone, small c passes a kink that large c cannot, and large c converges where
+// small c drives λ away.
 // A problem without a solution shows itself at c = c_max: the natural map stands still while λ grows ("jam").
 
 #include "almond/solver/surrogate.hpp"
@@ -14,7 +16,7 @@ namespace almond {
 
 struct SpnOptions {
   double c0 = 1.0;  // small: a path that starts far from jams; each quick outer multiplies it
-  double c_max = 1e6;
+  double c_max = 1e9;
   int patience = 60;  // leave when the best natural map was not halved within so many Newton steps
   int max_outer = 0;  // 0: no limit
 };

@@ -83,6 +83,14 @@ double Surrogate::al_residual() const {
   return std::sqrt(sum);
 }
 
+double Surrogate::defect() {
+  multiply_J(*island_, r_.data(), side_.data());
+  gather_sides(*island_, side_.data(), false, Kx_.data());
+  double sum = 0.0;
+  for (double value : Kx_) sum += value * value;
+  return std::sqrt(sum);
+}
+
 // x = λ - β(J(v + αd) + e [+ p]), T(x).
 void Surrogate::apply_T(bool strict, double alpha) {
   const Island& island = *island_;
@@ -154,6 +162,18 @@ double Surrogate::rounding_floor() const {
     sum += island_->w_bar[i] * size * size;
   }
   return 8.0 * kEpsilon * std::sqrt(sum);
+}
+
+double Surrogate::rounding_defect() const {
+  double sum = 0.0;
+  for (int i = 0; i < island_->num_constraints; ++i) {
+    const Constraint& c = island_->constraints[i];
+    if (c.dim == 3 && T_[c.row + 2] <= 0.0) continue;
+    double velocity = 0.0;
+    for (int r = 0; r < c.dim; ++r) velocity += std::pow(std::abs(Jv_[c.row + r]) + std::abs(island_->e[c.row + r]), 2);
+    sum += std::pow(beta_[i] * island_->w_bar[i], 2) * velocity;
+  }
+  return kEpsilon * std::sqrt(sum);
 }
 
 bool Surrogate::newton_direction(bool strict) {
@@ -237,7 +257,8 @@ NewtonResult Surrogate::newton_strict(const NewtonOptions& options, Monitor& mon
   for (int step = 0;; ++step) {
     const double floor = rounding_floor();
     const double goal = std::max(options.tolerance, floor);
-    if (r_norm <= std::max(goal, relative)) {
+    if (r_norm <= goal ||
+        (r_norm <= relative && (options.defect == 0.0 || defect() <= options.defect * al_residual()))) {
       result.converged = true;
       break;
     }

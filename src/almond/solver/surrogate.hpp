@@ -33,6 +33,7 @@ struct NewtonOptions {
   int max_steps = 15;
   double tolerance = 0.0;       // on ‖r‖, absolute
   double relative = 0.0;        // strict: converged as well when ‖r‖ fell by this factor
+  double defect = 0.0;          // strict: and the v of λ differs from v by less than this part of the AL residual
   double stuck_factor = 100.0;  // accept when stuck below this multiple of the floor
   int patience = 6;             // strict: fail when ‖r‖ was not halved within so many steps
 };
@@ -65,6 +66,8 @@ class Surrogate {
   [[nodiscard]] const std::vector<double>& beta() const { return beta_; }
   /// ‖(λ_i - λ_prev)/β_i‖ = ‖Jv - z‖ over all rows: the AL residual [m/s].
   [[nodiscard]] double al_residual() const;
+  /// ‖J r‖: how far J v is from the velocity that T(x) gives [m/s].
+  [[nodiscard]] double defect();
   /// Change of p that lag_p would make now: sqrt(Σ (μ‖w_t‖ - p)²) [m/s].
   [[nodiscard]] double p_change() const;
   BlockFactor& factor() { return factor_; }
@@ -81,6 +84,8 @@ class Surrogate {
   /// J v anew from v: the increments of move() round.
   void refresh() { set_velocity(v_.data()); }
   [[nodiscard]] double rounding_floor() const;
+  /// What rounding of T(x) makes of J v [m/s]: grows with the penalty.
+  [[nodiscard]] double rounding_defect() const;
   [[nodiscard]] const std::vector<double>& r() const { return r_; }
   std::vector<double>& direction() { return d_; }
   /// out = H x for the last assembled K.
