@@ -19,7 +19,7 @@ struct IslandScratch {
   PgsWorkspace pgs;
   StrictAlWorkspace strict_al;
   MeasureWorkspace final;
-  std::vector<double> lambda;
+  std::vector<double> lambda, zero;
   Status status = Status::kSolved;
   bool pending = false;
 };
@@ -298,6 +298,13 @@ double cost_of(const Island& island) {
   return cost;
 }
 
+/// A start that is worse than none, or so wild that its squares overflow, is none.
+void choose_start(IslandScratch& s) {
+  const double warm = s.monitor.observe(s.lambda.data());
+  s.zero.assign(s.lambda.size(), 0.0);
+  if (!(warm <= s.monitor.observe(s.zero.data()))) std::swap(s.lambda, s.zero);
+}
+
 void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Workspace::Impl& w) {
   const Island& island = w.islands.islands[k];
   IslandScratch& s = *w.scratch[k];
@@ -307,12 +314,8 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
     return;
   }
   if (round == 0) {
-    if (!settings.fixed_iterations || settings.warm_start) {
-      if (!std::isfinite(s.monitor.observe(s.lambda.data()))) {  // a start so wild that its squares overflow is none
-        std::fill(s.lambda.begin(), s.lambda.end(), 0.0);
-        s.monitor.observe(s.lambda.data());
-      }
-    }
+    if (settings.warm_start) choose_start(s);
+    if (!settings.fixed_iterations) s.monitor.observe(s.lambda.data());
     s.monitor.trace(s.lambda.data(), 0);
   }
   s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, round, pool, s);
