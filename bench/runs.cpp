@@ -11,6 +11,8 @@
 namespace almond::bench {
 namespace {
 
+constexpr double kShortMs = 20.0;  // shorter solves are repeated more often
+constexpr int kMostRepeats = 100;
 constexpr double kRepeatAllowanceMs = 500.0;  // untraced repeats stop when they have taken this long
 constexpr double kLeastTimeMs = 1e-4;         // for logarithmic axes
 constexpr double kFloor = 1e-12;              // natural map below which a curve ends: rounding
@@ -52,7 +54,12 @@ Run run_solver(const BenchProblem& problem, const Settings& settings, int repeat
   Solution solution;
   std::vector<double> times;
   double total = 0.0;
-  while (static_cast<int>(times.size()) < repeats && (times.empty() || total < kRepeatAllowanceMs)) {
+  const auto enough = [&] {
+    const auto count = static_cast<int>(times.size());
+    return count > 0 &&
+           (total >= kRepeatAllowanceMs || (count >= repeats && (total >= kShortMs || count >= kMostRepeats)));
+  };
+  while (!enough()) {
     Workspace workspace;
     solution = Solution{};
     run.status = solve(problem.problem, plain_settings, workspace, solution);

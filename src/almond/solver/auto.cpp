@@ -6,6 +6,7 @@
 namespace almond {
 namespace {
 
+constexpr int kProbeSweeps = 40;
 constexpr double kCheap = 5.0;       // price up to which a warm start goes straight to SPN
 constexpr double kMostEffort = 1e5;  // SubADMM iterations of one round
 constexpr double kManyRows = 8.0;    // rows per dof that make first-order methods crawl
@@ -64,6 +65,12 @@ bool is_final(Status status) { return status == Status::kSolved || status == Sta
 Status run_auto_round(const Island& island, const AutoOptions& options, int round, Monitor& monitor, AutoWorkspace& ws,
                       double* lambda) {
   if (round == 0) {
+    if (!has_many_rows(island)) {
+      PgsOptions pgs;
+      pgs.probe = pgs.max_sweeps = kProbeSweeps;
+      const Status status = solve_pgs(island, pgs, monitor, ws.pgs, lambda);
+      if (is_final(status) || monitor.out_of_iterations()) return status;
+    }
     ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
     ws.effort = static_cast<int>(std::clamp(10.0 * ws.newton_price, 30.0, kMostEffort));
     ws.jams = 0;

@@ -1,6 +1,7 @@
 #pragma once
 // auto: the default. Who runs when, on one island.
 //
+// First a few sweeps of PGS, as long as they promise to be enough: what is loosely coupled needs no more. Then rounds.
 // A round is an approach followed by SPN, which finishes superlinearly once it is near. The order of approaches depends
 // on two numbers of the island, never on the clock: the price of a Newton step in SubADMM iterations, and rows per dof.
 //   many rows per dof (a nut on its thread)   SPN from small c, from scratch with larger c | CANAL | SubADMM ...
@@ -14,6 +15,7 @@
 // Rounds are separate calls: solve() gives every island its first round before any gets a second one.
 
 #include "almond/solver/canal.hpp"
+#include "almond/solver/pgs.hpp"
 #include "almond/solver/spn.hpp"
 #include "almond/solver/subadmm.hpp"
 
@@ -25,6 +27,7 @@ struct AutoOptions {
 };
 
 struct AutoWorkspace {
+  PgsWorkspace pgs;
   SpnWorkspace spn;
   SubAdmmWorkspace admm;
   CanalWorkspace canal;

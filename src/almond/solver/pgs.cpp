@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kLeastOmega = 0.125;
 constexpr int kJamSweeps = 400;         // without progress before the ray is tried
+constexpr int kClockGap = 8;            // sweeps between looks at the clock
 constexpr int kIdleSweeps = 20000;      // without progress before it gives up
 constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 
@@ -206,14 +207,20 @@ class Accelerator {
   double f_before_ = kInfinity;
 };
 
+/// At the rate of the last sweeps, from a score that was `before` to 1.
+double sweeps_to_go(double before, double score, int sweeps) {
+  return score < before ? sweeps * std::log(score) / std::log(before / score) : kInfinity;
+}
+
 }  // namespace
 
 Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monitor, PgsWorkspace& ws, double* lambda) {
   prepare(island, lambda, ws);
   double omega = options.omega;
-  int next_check = 4, last_gain = 0, next_jam_test = 0;
+  int last_check = 0, next_check = 4, last_gain = 0, next_jam_test = 0;
   ws.anchor.assign(lambda, lambda + island.rows);
   double reference = kInfinity;  // score to improve on
+  double score_before = monitor.last_score();
   Accelerator accelerator(island, options.fixed ? 0 : options.anderson, ws);
   if (accelerator.on()) accelerator.record(lambda);
   for (int sweep = 1;; ++sweep) {
@@ -232,14 +239,20 @@ Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monit
       scatter_rows(island, lambda, ws.side.data());
       multiply_JT(island, ws.side.data(), true, ws.v.data());
     }
-    if (!last && sweep < next_check) continue;
+    const bool late = sweep % kClockGap == 0 && monitor.expired();
+    if (!last && !late && sweep < next_check) continue;
 
+    const int since_check = sweep - last_check;
+    last_check = sweep;
     next_check = sweep + std::max(4, sweep / 8);
     const double score = monitor.observe(lambda);
     if (score <= 1.0) return Status::kSolved;
     if (!std::isfinite(score)) return Status::kNumericalError;
     if (last) return Status::kMaxIterations;
     if (monitor.expired()) return Status::kTimeBudget;
+    if (options.probe > 0 && sweep + sweeps_to_go(score_before, score, since_check) > options.probe)
+      return Status::kMaxIterations;
+    score_before = score;
     // v drifts by rounding over many sweeps: take the one the measurement made from λ.
     std::copy(monitor.last().v.begin(), monitor.last().v.end(), ws.v.begin());
     if (score < 0.9 * reference) {

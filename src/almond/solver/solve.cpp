@@ -8,7 +8,6 @@
 #include "almond/solver/baselines/strict_al.hpp"
 #include "almond/solver/canal.hpp"
 #include "almond/solver/cone.hpp"
-#include "almond/solver/pgs.hpp"
 
 namespace almond {
 
@@ -16,7 +15,6 @@ namespace almond {
 struct IslandScratch {
   Monitor monitor;
   AutoWorkspace work;
-  PgsWorkspace pgs;
   StrictAlWorkspace strict_al;
   MeasureWorkspace final;
   std::vector<double> lambda, zero;
@@ -68,7 +66,7 @@ Status solve_island(const Island& island, const Settings& settings, int round, W
       o.omega = settings.pgs_omega;
       o.fixed = settings.fixed_iterations;
       o.max_sweeps = settings.fixed_iterations ? settings.max_iterations : kFirstOrderLimit;
-      return solve_pgs(island, o, s.monitor, s.pgs, lambda);
+      return solve_pgs(island, o, s.monitor, s.work.pgs, lambda);
     }
     case SolverKind::kSubAdmm:
     case SolverKind::kAdmmNoSub:

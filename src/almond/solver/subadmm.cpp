@@ -27,6 +27,7 @@ constexpr double kJammed = 1e3;
 constexpr double kCarefulC = 0.05, kCarefulMaxC = 10.0;
 constexpr int kCarefulIterations = 1000;
 constexpr int kPlainest = 2;
+constexpr int kClockGap = 16;              // iterations between looks at the clock
 constexpr int kStallIterations = 20000;    // without progress, plus half of all iterations: stalled
 constexpr double kParallelCost = 40000.0;  // multiply-adds of an iteration that pay for two barriers
 
@@ -424,7 +425,8 @@ Status SubAdmm::run() {
       continue;
     }
     Status status = Status::kMaxIterations;
-    if ((k >= next_check_ || last) && check(k, last, status)) return status;
+    const bool late = k % kClockGap == 0 && monitor_.expired();
+    if ((k >= next_check_ || last || late) && check(k, last, status)) return status;
     if (jump_ || undo_extrapolation(k) || (options_.adapt && stretch_ == 0 && careful_ < kPlainest && rebalance(k))) {
       if (refactor_ && !factor()) return Status::kNumericalError;
       if (jump_) start_from_lambda();
