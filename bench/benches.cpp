@@ -52,6 +52,15 @@ Report bench_subadmm(const BenchOptions& options) {
   return report;
 }
 
+Report bench_factor(const BenchOptions& options) {
+  Report report =
+      small_report("factor", "the factor of a Newton step",
+                   "Block-sparse LLT and LU of one Newton matrix against Eigen's simplicial and dense LLT.");
+  const std::vector<std::string> folders = options.folders.empty() ? default_folders() : options.folders;
+  add_factor(options, load_folders(folders, report.notes), report);
+  return report;
+}
+
 }  // namespace
 
 std::vector<SolverKind> BenchOptions::solver_kinds() const {
@@ -78,6 +87,7 @@ const std::vector<BenchEntry>& bench_entries() {
       {"nut", "100 random nuts of 120 contacts", bench_nut},
       {"towers", "mass-ratio towers up to 1e4, jams and opposed penetrations", bench_towers},
       {"subadmm", "100 SubADMM iterations against a 300x300 Cholesky; ablations", bench_subadmm},
+      {"factor", "the block-sparse factor of a Newton step against Eigen's simplicial and dense LLT", bench_factor},
   };
   return entries;
 }
