@@ -22,6 +22,7 @@ struct BenchOptions {
 
   [[nodiscard]] double budget() const { return budget_ms > 0.0 ? budget_ms : (quick ? 200.0 : 1000.0); }
   [[nodiscard]] std::vector<SolverKind> solver_kinds() const;
+  [[nodiscard]] std::vector<std::string> problem_folders() const;
 };
 
 struct BenchEntry {
