@@ -281,6 +281,7 @@ NewtonResult Surrogate::newton_strict(const NewtonOptions& options, Monitor& mon
   return result;
 }
 
+// (26) minimises φ(α) = h(v + αd) by its slope, so that soft and bounded rows enter through T alone:
 // φ'(α) = d·(v + αd - b) - Σ (J_i d)·λ_i(α),  φ'' = ‖d‖² + Σ β (J_i d)·D_i (J_i d): O(constraints) per evaluation.
 double Surrogate::exact_line_search() {
   const Island& island = *island_;
