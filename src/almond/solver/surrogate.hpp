@@ -85,12 +85,13 @@ class Surrogate {
   [[nodiscard]] const std::vector<double>& r() const { return r_; }
   std::vector<double>& direction() { return d_; }
   /// out = H x for the last assembled K.
-  void multiply_H(const double* x, double* out);
+  void multiply_H(const double* x, double* out) { multiply_H(x, false, out); }
   /// out = Hᵀ x.
-  void multiply_HT(const double* x, double* out);
+  void multiply_HT(const double* x, double* out) { multiply_H(x, true, out); }
 
  private:
   void apply_T(bool strict, double alpha);
+  void multiply_H(const double* x, bool transposed, double* out);
 
   const Island* island_ = nullptr;
   BlockFactor factor_;
