@@ -12,6 +12,7 @@ namespace {
 using Strided = Eigen::Map<MatX, 0, Eigen::OuterStride<>>;
 
 constexpr int kWordBits = 64;
+constexpr int kStackDofs = 12;  // from here on a node's diagonal block is one product D += Jᵀ (K J) over active rows
 
 }  // namespace
 
@@ -188,7 +189,7 @@ void BlockFactor::build_targets(const Island& island) {
     KJ_.resize(3 * largest);
     KJ_other_.resize(3 * largest);
   }
-  if (stack_J_.size() < island.J.size()) {
+  if (largest >= kStackDofs && stack_J_.size() < island.J.size()) {
     stack_J_.resize(island.J.size());
     stack_KJ_.resize(island.J.size());
   }
@@ -258,7 +259,6 @@ void BlockFactor::assemble(const Island& island, const double* K, bool symmetric
     for (int c = 0; c < node.dofs; ++c) values_[t.offset + c * t.ld + c] = 1.0;
   }
   AlignedVector &KJ = KJ_, &KJ_other = KJ_other_;
-  constexpr int kStackDofs = 12;  // from here on a node's diagonal block is one product D += Jᵀ (K J) over active rows
   stacked_.assign(num_nodes_, 0);
   for (int i = 0; i < island.num_constraints; ++i) {
     const Constraint& c = island.constraints[i];
