@@ -23,7 +23,6 @@ constexpr int kDenseDofs = 1000;    // above, the dense factor is left out
 constexpr int kSmallDofs = 100;     // below, one reading of the clock covers kBatch solves
 constexpr int kBatch = 16;
 constexpr int kLeastRounds = 3, kMostRounds = 200;
-constexpr double kTie = 0.9;  // ratios from here to 1 are within what timings scatter
 
 /// H x = rhs on one island, as the block factor wants it (K, padded) and as Eigen does (H, unpadded).
 struct NewtonSystem {

@@ -13,8 +13,8 @@
 
 namespace almond {
 
-/// Supernodes up to this size are narrow.
-inline constexpr int kNarrow = 24;
+/// Supernodes up to this size are narrow: above, Eigen's blocked kernels catch up.
+inline constexpr int kNarrow = 40;
 
 /// panel = blockᵀ, block (m x count).
 template <int kSize>
