@@ -149,7 +149,8 @@ void backward_short(const double* D, const double* U, int size, int t, bool symm
   std::copy_n(y, m, y_inout);
 }
 
-void forward_long(const MapConstMat& D, const MapConstMat& B, bool symmetric, MapVec y, double* out) {
+void forward_long(const MapConstMat& D, const MapConstMat& B, bool symmetric, double* y_inout, double* out) {
+  MapVec y(y_inout, D.rows());
   if (symmetric) {
     D.triangularView<Eigen::Lower>().solveInPlace(y);
   } else {
@@ -159,7 +160,8 @@ void forward_long(const MapConstMat& D, const MapConstMat& B, bool symmetric, Ma
   if (B.cols() > 0) MapVec(out, B.cols()).noalias() = B.transpose() * y;
 }
 
-void backward_long(const MapConstMat& D, const MapConstMat& U, bool symmetric, const double* x, MapVec y) {
+void backward_long(const MapConstMat& D, const MapConstMat& U, bool symmetric, const double* x, double* y_inout) {
+  MapVec y(y_inout, D.rows());
   if (U.cols() > 0) y.noalias() -= U * MapConstVec(x, U.cols());
   if (symmetric) D.transpose().triangularView<Eigen::Upper>().solveInPlace(y);
 }
@@ -251,7 +253,7 @@ void BlockFactor::solve(const Island& island, double* x) {
     if (m <= kShort) {
       with_size(m, [&](auto size) { forward_short<size()>(D, B, m, t, symmetric_, y, push); });
     } else {
-      forward_long(MapConstMat(D, m, m), MapConstMat(B, m, t), symmetric_, MapVec(y, m), push);
+      forward_long(MapConstMat(D, m, m), MapConstMat(B, m, t), symmetric_, y, push);
     }
     for (int l = s.list_begin; l < s.list_end; ++l) {
       const int p = lists_[l];
@@ -272,7 +274,7 @@ void BlockFactor::solve(const Island& island, double* x) {
     if (m <= kShort) {
       with_size(m, [&](auto size) { backward_short<size()>(D, U, m, t, symmetric_, later, y); });
     } else {
-      backward_long(MapConstMat(D, m, m), MapConstMat(U, m, t), symmetric_, later, MapVec(y, m));
+      backward_long(MapConstMat(D, m, m), MapConstMat(U, m, t), symmetric_, later, y);
     }
   }
   at = 0;
