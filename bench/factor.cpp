@@ -170,7 +170,7 @@ FactorTimes measure(const NewtonSystem& system, const BlockFactor& analysed, dou
 
 std::vector<BenchProblem> generated_problems(bool quick) {
   std::vector<scenes::NamedProblem> named = {scenes::make_nut(120, 1), scenes::make_tower(10, 1000.0)};
-  for (const int blocks : {10, 40, 120}) named.push_back(scenes::make_block_pile(blocks, 1));
+  for (const int blocks : {20, 40, 120}) named.push_back(scenes::make_block_pile(blocks, 1));
   for (const int spheres : {30, 100, 300}) named.push_back(scenes::make_spheres(spheres, 1));
   for (const int robots : {1, 8, 27}) named.push_back(scenes::make_quadrupeds(robots, 1));
   std::vector<BenchProblem> problems;
@@ -214,7 +214,7 @@ void add_factor(const BenchOptions& options, const std::vector<BenchProblem>& fi
     const FactorTimes t = measure(make_system(island), factor, options.quick ? 5.0 : 30.0);
     const double ratio = t.best_other() / t.llt;
     least = std::min(least, ratio);
-    if (ratio < 1.0) slower.push_back(problem.name);
+    if (ratio < 1.0) slower.push_back(problem.name + " (" + std::to_string(island.num_dofs) + " dofs)");
     const auto ratio_of = [&](double ms) { return ratio_cell(ms / t.llt, ms < t.llt ? Tone::kBad : Tone::kPlain); };
     const auto micro_cell = [](double ms) {
       return std::isnan(ms) ? text_cell("-", Tone::kQuiet) : time_cell(1e3 * ms);
