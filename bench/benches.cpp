@@ -42,13 +42,20 @@ Report bench_subadmm(const BenchOptions& options) {
   Report report =
       small_report("subadmm", "the price of 100 SubADMM iterations",
                    "Against a dense 300x300 Cholesky in the same run, with and without subsystem and body splitting.");
-  const std::vector<std::string> folders = options.folders.empty() ? default_folders() : options.folders;
   std::vector<BenchProblem> problems;
-  for (const std::string& folder : folders) {
+  for (const std::string& folder : options.problem_folders()) {
     const fs::path file = fs::path(folder) / "quad8_s300.npz";
     if (fs::exists(file)) problems.push_back({"quad8_s300", load_problem(file.string()), false});
   }
   add_subadmm(options, problems.empty() ? nullptr : &problems.front(), report);
+  return report;
+}
+
+Report bench_factor(const BenchOptions& options) {
+  Report report =
+      small_report("factor", "the factor of a Newton step",
+                   "Block-sparse LLT and LU of one Newton matrix against Eigen's simplicial and dense LLT.");
+  add_factor(options, load_folders(options.problem_folders(), report.notes), report);
   return report;
 }
 
@@ -58,6 +65,8 @@ std::vector<SolverKind> BenchOptions::solver_kinds() const {
   if (!solvers.empty()) return solvers;
   return {SolverKind::kAuto, SolverKind::kSpn, SolverKind::kCanal, SolverKind::kSubAdmm, SolverKind::kPgs};
 }
+
+std::vector<std::string> BenchOptions::problem_folders() const { return folders.empty() ? default_folders() : folders; }
 
 std::string count_text(std::size_t good, std::size_t all, const std::vector<std::string>& missing) {
   std::string text = std::to_string(good) + " of " + std::to_string(all);
@@ -78,6 +87,7 @@ const std::vector<BenchEntry>& bench_entries() {
       {"nut", "100 random nuts of 120 contacts", bench_nut},
       {"towers", "mass-ratio towers up to 1e4, jams and opposed penetrations", bench_towers},
       {"subadmm", "100 SubADMM iterations against a 300x300 Cholesky; ablations", bench_subadmm},
+      {"factor", "the block-sparse factor of a Newton step against Eigen's simplicial and dense LLT", bench_factor},
   };
   return entries;
 }

@@ -22,6 +22,7 @@ struct BenchOptions {
 
   [[nodiscard]] double budget() const { return budget_ms > 0.0 ? budget_ms : (quick ? 200.0 : 1000.0); }
   [[nodiscard]] std::vector<SolverKind> solver_kinds() const;
+  [[nodiscard]] std::vector<std::string> problem_folders() const;
 };
 
 struct BenchEntry {
@@ -51,6 +52,8 @@ void add_towers(const BenchOptions& options, Report& report, Alarms& alarms);
 void add_jams(const BenchOptions& options, Report& report, const Alarms& alarms);
 /// 100 iterations of SubADMM and its ablations against a 300x300 Cholesky; `quad8` may be null.
 void add_subadmm(const BenchOptions& options, const BenchProblem* quad8, Report& report);
+/// The block-sparse factor of the Newton matrix against Eigen's, on generated problems and on `files`.
+void add_factor(const BenchOptions& options, const std::vector<BenchProblem>& files, Report& report);
 
 /// Claims about the problem files and about Siconos.
 void add_file_claims(const std::vector<Run>& runs, const BenchOptions& options, bool has_siconos, Report& report,

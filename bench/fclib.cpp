@@ -138,7 +138,7 @@ Report bench_fclib(const BenchOptions& options) {
       "only W, "
       "the reader finds A and J with W = J A\u207b\u00b9 J\u1d40, which is not counted either.";
   report.facts = machine_facts();
-  const std::vector<std::string> folders = options.folders.empty() ? default_folders() : options.folders;
+  const std::vector<std::string> folders = options.problem_folders();
   require(!folders.empty(), "bench fclib: no problem files: name a folder with .hdf5, .npz or .json problems");
   const std::vector<BenchProblem> problems = load_folders(folders, report.notes);
   require(!problems.empty(), folders.front() + ": no .hdf5, .h5, .npz or .json problem file in this folder");
@@ -165,6 +165,7 @@ Report bench_fclib(const BenchOptions& options) {
     const auto quad8 =
         std::find_if(problems.begin(), problems.end(), [](const BenchProblem& p) { return p.name == "quad8_s300"; });
     add_subadmm(options, quad8 == problems.end() ? nullptr : &*quad8, report);
+    add_factor(options, problems, report);
     add_nut(options, report, alarms);
     add_towers(options, report, alarms);
     add_jams(options, report, alarms);

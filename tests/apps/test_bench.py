@@ -108,6 +108,19 @@ def test_absent_peers_are_told(almond, tmp_path):
     assert result.code == 0 and "Siconos is left out" in result.err and "Pinocchio is left out" in result.err
 
 
+def test_factors_agree(almond, tmp_path):
+    result = almond("bench", "factor", make_folder(tmp_path), "--quick", "--json", tmp_path / "b.json")
+    assert result.code == 0, result.err
+    report = json.loads((tmp_path / "b.json").read_text())
+    check_claims(report)
+    rows = report["tables"]["factor"]
+    assert [row["dofs"] for row in rows] == sorted(row["dofs"] for row in rows) and len(rows) >= 6
+    assert "slides" in {row["problem"] for row in rows}
+    # Four factors of one H: apart by rounding times its condition, which is at most 1 + 300 contacts (K = 100/W̄).
+    assert all(row["difference"] <= 1e-9 for row in rows)
+    assert all(row[name] > 0 for row in rows for name in ("block LLT", "block LU", "simplicial LLT", "dense LLT"))
+
+
 def test_demo_writes_its_page(almond, tmp_path):
     result = almond("demo", "--budget-ms", 5, "--json", "-", cwd=tmp_path)
     assert result.code == 0, result.err

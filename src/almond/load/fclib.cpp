@@ -76,8 +76,9 @@ Triplets read_matrix(const Hdf5File& file, const std::string& group) {
     std::vector<int> expanded =
         expand_pointers(file, group + "/p", pointer, nz == kRows ? matrix.rows : matrix.cols, entries);
     index.resize(expanded.size());
-    matrix.row = nz == kRows ? std::move(expanded) : index;
-    matrix.col = nz == kRows ? std::move(index) : std::move(expanded);
+    matrix.row = std::move(index);
+    matrix.col = std::move(expanded);
+    if (nz == kRows) std::swap(matrix.row, matrix.col);
   }
   matrix.value.resize(matrix.row.size());
   check_indices(file, group + (nz == kRows ? "/p" : "/i"), matrix.row, matrix.rows);

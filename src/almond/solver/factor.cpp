@@ -1,20 +1,18 @@
 #include "almond/solver/factor.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "almond/base/check.hpp"
+#include "almond/solver/panel.hpp"
 
 namespace almond {
 namespace {
 
 using Strided = Eigen::Map<MatX, 0, Eigen::OuterStride<>>;
-using StridedConst = Eigen::Map<const MatX, 0, Eigen::OuterStride<>>;
 
 constexpr int kWordBits = 64;
+constexpr int kStackDofs = 12;  // from here on a node's diagonal block is one product D += Jᵀ (K J) over active rows
 
 }  // namespace
 
@@ -125,7 +123,7 @@ void BlockFactor::build_supernodes(const Island& island) {
   }
 
   list_offset_.resize(lists_.size());
-  int values = 0, pivots = 0, largest = 0;
+  int values = 0, pivots = 0, largest = 0, panel = 0;
   factor_flops_ = 0.0;
   for (Supernode& s : supernodes_) {
     for (int l = s.list_begin; l < s.list_end; ++l) {
@@ -140,13 +138,15 @@ void BlockFactor::build_supernodes(const Island& island) {
     values += s.size * s.trailing;
     s.pivots = pivots;
     pivots += s.size;
-    largest = std::max(largest, s.trailing);
+    largest = std::max(largest, pad_lanes(s.trailing));
+    if (s.size <= kNarrow) panel = std::max(panel, s.size * 2 * (pad_lanes(s.size) + pad_lanes(s.trailing)));
     const double m = s.size, t = s.trailing;
     factor_flops_ += 2.0 / 3.0 * m * m * m + 2.0 * m * m * t + 2.0 * m * t * t;
   }
   values_.assign(values, 0.0);
   pivots_.assign(pivots, 0);
   update_.resize(static_cast<std::size_t>(largest) * largest);
+  panel_.resize(panel);
   rhs_.resize(pivots);
 
   pair_targets_.clear();
@@ -189,33 +189,31 @@ void BlockFactor::build_targets(const Island& island) {
     KJ_.resize(3 * largest);
     KJ_other_.resize(3 * largest);
   }
-  largest = 0;
-  for (const Node& node : island.nodes) largest = std::max(largest, node.side_rows * node.dofs);
-  if (static_cast<int>(stack_J_.size()) < largest) {
-    stack_J_.resize(largest);
-    stack_KJ_.resize(largest);
+  if (largest >= kStackDofs && stack_J_.size() < island.J.size()) {
+    stack_J_.resize(island.J.size());
+    stack_KJ_.resize(island.J.size());
   }
 }
 
 namespace {
 
-/// block(n0 x n1) += J0ᵀ KJ1 for one constraint of `dim` rows; J0 row-major with ld0, KJ1 row-major with ld1.
-/// `transposed` writes the transposed block (n1 x n0) instead.
-template <int kDofs0, int kDofs1>
-void add_block_fixed(const double* J0, int ld0, const double* KJ1, int ld1, int dim, double* block, int ld) {
-  for (int c = 0; c < kDofs1; ++c) {
-    double* column = block + c * ld;
-    for (int k = 0; k < dim; ++k) {
-      const double x = KJ1[k * ld1 + c];
-      const double* row = J0 + k * ld0;
-      for (int r = 0; r < kDofs0; ++r) column[r] += x * row[r];
+/// block(n0 x n1) += J0ᵀ KJ1 for a constraint of kDim rows; J0 row-major with ld0, KJ1 row-major with ld1. kDofs is n0
+/// where the compiler shall know it: a column then stays in registers.
+template <int kDofs, int kDim>
+void add_block_fixed(const double* J0, int ld0, const double* KJ1, int n1, int ld1, double* block, int ld) {
+  for (int c = 0; c < n1; ++c) {
+    double sum[kDofs];
+    std::copy_n(block + c * ld, kDofs, sum);
+    for (int k = 0; k < kDim; ++k) {
+      for (int r = 0; r < kDofs; ++r) sum[r] += KJ1[k * ld1 + c] * J0[k * ld0 + r];
     }
+    std::copy_n(sum, kDofs, block + c * ld);
   }
 }
 
 void add_block(const double* J0, int n0, int ld0, const double* KJ1, int n1, int ld1, int dim, double* block, int ld) {
-  if (n0 == 6 && n1 == 6) {
-    add_block_fixed<6, 6>(J0, ld0, KJ1, ld1, dim, block, ld);
+  if (n0 == 6 && dim == 3) {
+    add_block_fixed<6, 3>(J0, ld0, KJ1, n1, ld1, block, ld);
     return;
   }
   for (int c = 0; c < n1; ++c) {
@@ -229,16 +227,19 @@ void add_block(const double* J0, int n0, int ld0, const double* KJ1, int n1, int
   }
 }
 
-/// KJ = K J for one constraint; with `transpose` Kᵀ J.
+/// KJ = K J for one constraint, ld a multiple of 4; with `transpose` Kᵀ J.
 void multiply_K(const double* K, int dim, bool transpose, const double* J, int ld, double* KJ) {
   if (dim == 1) {
     for (int j = 0; j < ld; ++j) KJ[j] = K[0] * J[j];
     return;
   }
-  for (int r = 0; r < 3; ++r) {
-    const double k0 = transpose ? K[r] : K[3 * r], k1 = transpose ? K[3 + r] : K[3 * r + 1],
-                 k2 = transpose ? K[6 + r] : K[3 * r + 2];
-    for (int j = 0; j < ld; ++j) KJ[r * ld + j] = k0 * J[j] + k1 * J[ld + j] + k2 * J[2 * ld + j];
+  const int row = transpose ? 1 : 3, col = transpose ? 3 : 1;
+  for (int j = 0; j < ld; j += 4) {
+    const HalfLanes J0 = half_lanes_at(J + j), J1 = half_lanes_at(J + ld + j), J2 = half_lanes_at(J + 2 * ld + j);
+    for (int r = 0; r < 3; ++r) {
+      const double* k = K + r * row;
+      half_lanes_at(KJ + r * ld + j) = k[0] * J0 + k[col] * J1 + k[2 * col] * J2;
+    }
   }
 }
 
@@ -258,7 +259,7 @@ void BlockFactor::assemble(const Island& island, const double* K, bool symmetric
     for (int c = 0; c < node.dofs; ++c) values_[t.offset + c * t.ld + c] = 1.0;
   }
   AlignedVector &KJ = KJ_, &KJ_other = KJ_other_;
-  constexpr int kStackDofs = 12;  // from here on a node's diagonal block is one matrix product over its stacked rows
+  stacked_.assign(num_nodes_, 0);
   for (int i = 0; i < island.num_constraints; ++i) {
     const Constraint& c = island.constraints[i];
     const double* Ki = i < island.num_contacts ? K + 9 * i : K + 9 * island.num_contacts + island.row_index(i);
@@ -267,8 +268,13 @@ void BlockFactor::assemble(const Island& island, const double* K, bool symmetric
       const Node& node = island.nodes[c.node[s]];
       const double* J = &island.J[c.J[s]];
       const bool two_nodes = c.num_sides == 2 && c.node[0] != c.node[1];
-      if (node.dofs < kStackDofs || two_nodes) multiply_K(Ki, c.dim, false, J, node.ld, KJ.data());
-      if (node.dofs < kStackDofs) {
+      multiply_K(Ki, c.dim, false, J, node.ld, KJ.data());
+      if (node.dofs >= kStackDofs) {
+        const int at = node.J_begin + stacked_[c.node[s]] * node.ld;
+        std::copy_n(J, c.dim * node.ld, &stack_J_[at]);
+        std::copy_n(KJ.data(), c.dim * node.ld, &stack_KJ_[at]);
+        stacked_[c.node[s]] += c.dim;
+      } else {
         const Target& t = diagonal_target_[c.node[s]];
         add_block(J, node.dofs, node.ld, KJ.data(), node.dofs, node.ld, c.dim, values_.data() + t.offset, t.ld);
       }
@@ -278,7 +284,6 @@ void BlockFactor::assemble(const Island& island, const double* K, bool symmetric
       const double* J_other = &island.J[c.J[o]];
       if (!two_nodes) {  // two sides on one node: cross terms go to the same diagonal block
         const Target& t = diagonal_target_[c.node[s]];
-        multiply_K(Ki, c.dim, false, J, node.ld, KJ.data());
         add_block(J_other, other.dofs, other.ld, KJ.data(), node.dofs, node.ld, c.dim, values_.data() + t.offset, t.ld);
         continue;
       }
@@ -292,32 +297,17 @@ void BlockFactor::assemble(const Island& island, const double* K, bool symmetric
       }
     }
   }
-  // Wide nodes: D += Jᵀ (K J) over the active stacked rows.
   for (int k = 0; k < num_nodes_; ++k) {
     const Node& node = island.nodes[k];
-    if (node.dofs < kStackDofs) continue;
-    int count = 0;
-    for (int i = 0; i < island.num_constraints; ++i) {
-      const Constraint& c = island.constraints[i];
-      const double* Ki = i < island.num_contacts ? K + 9 * i : K + 9 * island.num_contacts + island.row_index(i);
-      for (int s = 0; s < c.num_sides; ++s) {
-        if (c.node[s] != k || is_zero(Ki, c.dim)) continue;
-        const double* J = &island.J[c.J[s]];
-        multiply_K(Ki, c.dim, false, J, node.ld, KJ.data());
-        for (int r = 0; r < c.dim; ++r) {
-          std::copy(J + r * node.ld, J + r * node.ld + node.dofs, &stack_J_[count * node.dofs]);
-          std::copy(&KJ[r * node.ld], &KJ[r * node.ld] + node.dofs, &stack_KJ_[count * node.dofs]);
-          ++count;
-        }
-      }
-    }
+    if (stacked_[k] == 0) continue;
     const Target& t = diagonal_target_[k];
-    const Eigen::Map<const MatX> J(stack_J_.data(), node.dofs, count), KJs(stack_KJ_.data(), node.dofs, count);
+    const MapConstMat J(&stack_J_[node.J_begin], node.ld, stacked_[k]);
+    const MapConstMat KJs(&stack_KJ_[node.J_begin], node.ld, stacked_[k]);
     Strided D(values_.data() + t.offset, node.dofs, node.dofs, Eigen::OuterStride<>(t.ld));
     if (symmetric) {
-      D.triangularView<Eigen::Lower>() += J * KJs.transpose();
+      D.triangularView<Eigen::Lower>() += J.topRows(node.dofs) * KJs.topRows(node.dofs).transpose();
     } else {
-      D.noalias() += J * KJs.transpose();
+      D.noalias() += J.topRows(node.dofs) * KJs.topRows(node.dofs).transpose();
     }
   }
 }
@@ -327,136 +317,6 @@ void BlockFactor::add_diagonal(const Island& island, double shift) {
     const Node& node = island.nodes[k];
     const Target& t = diagonal_target_[k];
     for (int c = 0; c < node.dofs; ++c) values_[t.offset + c * t.ld + c] += shift;
-  }
-}
-
-bool BlockFactor::factor_lu() { return factor(false); }
-bool BlockFactor::factor_llt() { return factor(true); }
-
-bool BlockFactor::factor(bool symmetric) {
-  symmetric_ = symmetric;
-  for (const Supernode& s : supernodes_) {
-    const int m = s.size, t = s.trailing;
-    MapMat D(values_.data() + s.D, m, m), U(values_.data() + s.U, m, t), L(values_.data() + s.L, m, t);
-    if (symmetric) {
-      if (Eigen::internal::llt_inplace<double, Eigen::Lower>::blocked(D) >= 0) return false;
-      for (int k = 0; k < m; ++k) {
-        if (!std::isfinite(D(k, k))) return false;
-      }
-      if (t > 0) {
-        D.triangularView<Eigen::Lower>().solveInPlace(U);
-        MapMat update(update_.data(), t, t);
-        update.triangularView<Eigen::Lower>() = U.transpose() * U;
-      }
-    } else {
-      int swaps = 0;
-      int* pivots = &pivots_[s.pivots];
-      Eigen::internal::partial_lu_impl<double, Eigen::ColMajor, int>::blocked_lu(m, m, D.data(), m, pivots, swaps);
-      for (int k = 0; k < m; ++k) {
-        if (!(std::abs(D(k, k)) > 0.0) || !std::isfinite(D(k, k))) return false;
-      }
-      if (t > 0) {
-        for (int k = 0; k < m; ++k) {
-          if (pivots[k] != k) U.row(k).swap(U.row(pivots[k]));
-        }
-        D.triangularView<Eigen::UnitLower>().solveInPlace(U);
-        D.triangularView<Eigen::Upper>().solveInPlace(U);
-        MapMat(update_.data(), t, t).noalias() = L.transpose() * U;
-      }
-    }
-    if (t > 0) scatter_update(s, symmetric);
-  }
-  return true;
-}
-
-void BlockFactor::scatter_update(const Supernode& s, bool symmetric) {
-  const int count = s.list_end - s.list_begin, t = s.trailing;
-  for (int a = 0; a < count; ++a) {
-    const int row = list_offset_[s.list_begin + a], na = dofs_[order_[lists_[s.list_begin + a]]];
-    for (int b = 0; b < count; ++b) {
-      const Target& target = pair_targets_[s.pairs + a * count + b];
-      const int col = list_offset_[s.list_begin + b], nb = dofs_[order_[lists_[s.list_begin + b]]];
-      double* out = values_.data() + target.offset;
-      const double* in = &update_[static_cast<std::size_t>(col) * t + row];
-      if (symmetric) {
-        // The update is known below its diagonal only; blocks above the diagonal of H are what is stored.
-        if (a < b) {
-          const double* lower = &update_[static_cast<std::size_t>(row) * t + col];
-          if (owner_[lists_[s.list_begin + a]] == owner_[lists_[s.list_begin + b]]) continue;  // inside D: lower half
-          for (int c = 0; c < nb; ++c) {
-            for (int r = 0; r < na; ++r) out[c * target.ld + r] -= lower[r * t + c];
-          }
-        } else if (!target.transposed) {
-          for (int c = 0; c < nb; ++c) {
-            for (int r = a == b ? c : 0; r < na; ++r) out[c * target.ld + r] -= in[c * t + r];
-          }
-        }
-        continue;
-      }
-      if (!target.transposed) {
-        for (int c = 0; c < nb; ++c) {
-          for (int r = 0; r < na; ++r) out[c * target.ld + r] -= in[c * t + r];
-        }
-      } else {
-        for (int r = 0; r < na; ++r) {
-          for (int c = 0; c < nb; ++c) out[r * target.ld + c] -= in[c * t + r];
-        }
-      }
-    }
-  }
-}
-
-void BlockFactor::solve(const Island& island, double* x) {
-  // Gather into elimination order.
-  int at = 0;
-  for (int p = 0; p < num_nodes_; ++p) {
-    const Node& node = island.nodes[order_[p]];
-    std::copy(x + node.v_begin, x + node.v_begin + node.dofs, &rhs_[at]);
-    at += node.dofs;
-  }
-  // rhs_ is contiguous per supernode because positions are.
-  const auto gather = [&](const Supernode& s, double* out) {
-    for (int l = s.list_begin; l < s.list_end; ++l) {
-      const int p = lists_[l];
-      const Supernode& o = supernodes_[owner_[p]];
-      std::copy_n(&rhs_[o.pivots + local_offset_[p]], dofs_[order_[p]], out + list_offset_[l]);
-    }
-  };
-  for (const Supernode& s : supernodes_) {
-    MapVec y(&rhs_[s.pivots], s.size);
-    const MapConstMat D(values_.data() + s.D, s.size, s.size);
-    if (symmetric_) {
-      D.triangularView<Eigen::Lower>().solveInPlace(y);
-    } else {
-      for (int k = 0; k < s.size; ++k) std::swap(y[k], y[pivots_[s.pivots + k]]);
-      D.triangularView<Eigen::UnitLower>().solveInPlace(y);
-      D.triangularView<Eigen::Upper>().solveInPlace(y);
-    }
-    if (s.trailing == 0) continue;
-    MapVec push(update_.data(), s.trailing);
-    push.noalias() = MapConstMat(values_.data() + (symmetric_ ? s.U : s.L), s.size, s.trailing).transpose() * y;
-    for (int l = s.list_begin; l < s.list_end; ++l) {
-      const int p = lists_[l];
-      double* to = &rhs_[supernodes_[owner_[p]].pivots + local_offset_[p]];
-      for (int r = 0; r < dofs_[order_[p]]; ++r) to[r] -= push[list_offset_[l] + r];
-    }
-  }
-  for (auto it = supernodes_.rbegin(); it != supernodes_.rend(); ++it) {
-    const Supernode& s = *it;
-    MapVec y(&rhs_[s.pivots], s.size);
-    if (s.trailing > 0) {
-      MapVec later(update_.data(), s.trailing);
-      gather(s, later.data());
-      y.noalias() -= MapConstMat(values_.data() + s.U, s.size, s.trailing) * later;
-    }
-    if (symmetric_)
-      MapConstMat(values_.data() + s.D, s.size, s.size).transpose().triangularView<Eigen::Upper>().solveInPlace(y);
-  }
-  at = 0;
-  for (int p = 0; p < num_nodes_; ++p) {
-    const Node& node = island.nodes[order_[p]];
-    std::copy(&rhs_[at], &rhs_[at] + node.dofs, x + node.v_begin);
-    at += node.dofs;
   }
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "almond/solver/island.hpp"
+#include "almond/solver/lanes.hpp"
 
 namespace almond {
 
@@ -59,8 +60,8 @@ class BlockFactor {
   void build_supernodes(const Island& island);
   void build_targets(const Island& island);
   [[nodiscard]] Target block_target(int position_row, int position_col) const;
-  bool factor(bool symmetric);
-  void scatter_update(const Supernode& s, bool symmetric);
+  void scatter_update(const Supernode& s);
+  void scatter_update_upper(const Supernode& s);
 
   bool symmetric_ = false;
   double flops_ = 0.0, factor_flops_ = 0.0;
@@ -77,10 +78,14 @@ class BlockFactor {
   std::vector<Target> pair_targets_;
   std::vector<Target> diagonal_target_;              // per node
   std::vector<Target> upper_target_, lower_target_;  // per constraint with two nodes
-  AlignedVector values_, update_;
+  AlignedVector values_;
+  LineVector update_;  // t x t of a supernode, columns padded
   std::vector<int> pivots_;
+  LineVector panel_;
   AlignedVector rhs_;
-  AlignedVector stack_J_, stack_KJ_, KJ_, KJ_other_;
+  std::vector<int> stacked_;          // per node: rows in its stack
+  AlignedVector stack_J_, stack_KJ_;  // laid out as Island::J
+  AlignedVector KJ_, KJ_other_;
 };
 
 }  // namespace almond

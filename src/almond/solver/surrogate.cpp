@@ -213,31 +213,15 @@ bool Surrogate::newton_direction(bool strict) {
   return true;
 }
 
-void Surrogate::multiply_H(const double* x, double* out) {
+void Surrogate::multiply_H(const double* x, bool transposed, double* out) {
   const Island& island = *island_;
+  const int row = transposed ? 1 : 3, col = transposed ? 3 : 1;
   multiply_J(island, x, side_.data());
   gather_sides(island, side_.data(), false, Kx_.data());
   for (int i = 0; i < island.num_contacts; ++i) {
     const double* K = &K_[9 * i];
     const double a = Kx_[3 * i], b = Kx_[3 * i + 1], c = Kx_[3 * i + 2];
-    for (int r = 0; r < 3; ++r) Kx_[3 * i + r] = K[3 * r] * a + K[3 * r + 1] * b + K[3 * r + 2] * c;
-  }
-  for (int i = island.num_contacts; i < island.num_constraints; ++i) {
-    Kx_[island.constraints[i].row] *= K_[9 * island.num_contacts + island.row_index(i)];
-  }
-  scatter_rows(island, Kx_.data(), side_.data());
-  multiply_JT(island, side_.data(), false, out);
-  for (int i = 0; i < island.v_size; ++i) out[i] += x[i];
-}
-
-void Surrogate::multiply_HT(const double* x, double* out) {
-  const Island& island = *island_;
-  multiply_J(island, x, side_.data());
-  gather_sides(island, side_.data(), false, Kx_.data());
-  for (int i = 0; i < island.num_contacts; ++i) {
-    const double* K = &K_[9 * i];
-    const double a = Kx_[3 * i], b = Kx_[3 * i + 1], c = Kx_[3 * i + 2];
-    for (int r = 0; r < 3; ++r) Kx_[3 * i + r] = K[r] * a + K[3 + r] * b + K[6 + r] * c;
+    for (int r = 0; r < 3; ++r) Kx_[3 * i + r] = K[r * row] * a + K[r * row + col] * b + K[r * row + 2 * col] * c;
   }
   for (int i = island.num_contacts; i < island.num_constraints; ++i) {
     Kx_[island.constraints[i].row] *= K_[9 * island.num_contacts + island.row_index(i)];
@@ -302,6 +286,7 @@ NewtonResult Surrogate::newton_strict(const NewtonOptions& options, Monitor& mon
   return result;
 }
 
+// (26) minimises φ(α) = h(v + αd) by its slope, so that soft and bounded rows enter through T alone:
 // φ'(α) = d·(v + αd - b) - Σ (J_i d)·λ_i(α),  φ'' = ‖d‖² + Σ β (J_i d)·D_i (J_i d): O(constraints) per evaluation.
 double Surrogate::exact_line_search() {
   const Island& island = *island_;

@@ -8,8 +8,9 @@
 //
 // strict    nonsymmetric H, LU, backtracking on ‖r‖: no guarantee, but p is inside and nothing lags
 // convex    symmetric H, LLT, exact line search on the strongly convex h (22): always converges
-//   h(v) = ½‖v‖² - bᵀv + Σ ‖λ_i‖²/(2β_i)  (soft rows: (1 + β c) λ²/(2β)),   ∇h = r
-// ERRATUM: the soft potential is not |λ|²/(2β); with T(x) = x/(1+βc) its factor is (1+βc).
+//   h(v) = ½‖v‖² - bᵀv + Σ ‖λ_i‖²/(2β_i),   ∇h = r                                            (22)
+// ERRATUM: |λ|²/(2β) is the potential of contacts, hard and equality rows only. A soft row (4) has T(x) = x/(1+βc),
+// thus (1+βc) λ²/(2β), still quadratic; a bounded row has Huber's λx/β - λ²/(2β), linear in x where T clamps.
 //
 // Converged when ‖r‖ <= max(tolerance, floor), floor = 8 ε sqrt(Σ_active W̄_i (β_i(|J_i v| + |e_i|) + |λ_i|)²): below
 // that, rounding is all there is.
@@ -89,12 +90,13 @@ class Surrogate {
   [[nodiscard]] const std::vector<double>& r() const { return r_; }
   std::vector<double>& direction() { return d_; }
   /// out = H x for the last assembled K.
-  void multiply_H(const double* x, double* out);
+  void multiply_H(const double* x, double* out) { multiply_H(x, false, out); }
   /// out = Hᵀ x.
-  void multiply_HT(const double* x, double* out);
+  void multiply_HT(const double* x, double* out) { multiply_H(x, true, out); }
 
  private:
   void apply_T(bool strict, double alpha);
+  void multiply_H(const double* x, bool transposed, double* out);
 
   const Island* island_ = nullptr;
   BlockFactor factor_;
