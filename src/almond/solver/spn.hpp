@@ -17,7 +17,7 @@ namespace almond {
 struct SpnOptions {
   double c0 = 1.0;  // small: a path that starts far from jams; each quick outer multiplies it
   double c_max = 1e9;
-  int patience = 60;  // leave when the best natural map was not halved within so many Newton steps
+  int patience = 400;  // leave when the best natural map was not halved within so many Newton steps
   int max_outer = 0;  // 0: no limit
 };
 
