@@ -6,6 +6,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/solver/cone.hpp"
+#include "almond/solver/lanes.hpp"
 
 namespace almond {
 namespace {
@@ -424,15 +425,40 @@ int problem_row(const ContactProblem& problem, const Island& island, int constra
   return c.index < m ? 3 * c.index : 3 * m + (c.index - m);
 }
 
+namespace {
+
+/// out = J x for a node of eight padded dofs: a rigid body.
+void multiply_body(const double* J, const double* x, int rows, double* out) {
+  const Lanes v = lanes_at(x);
+  int r = 0;
+  for (; r + 4 <= rows; r += 4, J += 4 * kLanes) {
+    const Lanes products[4] = {lanes_at(J) * v, lanes_at(J + kLanes) * v, lanes_at(J + 2 * kLanes) * v,
+                               lanes_at(J + 3 * kLanes) * v};
+    add_lanes(products, out + r);
+  }
+  for (; r < rows; ++r, J += kLanes) out[r] = add_lanes(lanes_at(J) * v);
+}
+
+/// g += Jᵀ s, as four sums side by side.
+void add_body_transposed(const double* J, const double* s, int rows, double* g) {
+  Lanes sum[4] = {lanes_at(g), Lanes{}, Lanes{}, Lanes{}};
+  int r = 0;
+  for (; r + 4 <= rows; r += 4, J += 4 * kLanes) {
+    for (int k = 0; k < 4; ++k) sum[k] += s[r + k] * lanes_at(J + k * kLanes);
+  }
+  for (; r < rows; ++r, J += kLanes) sum[0] += s[r] * lanes_at(J);
+  lanes_at(g) = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+}  // namespace
+
 void multiply_J(const Island& island, const double* v, double* side) {
   for (const Node& node : island.nodes) {
     const double* x = v + node.v_begin;
     const double* J = &island.J[node.J_begin];
     double* out = side + node.side_begin;
-    if (node.dofs <= 6 && node.ld == 8) {
-      for (int r = 0; r < node.side_rows; ++r, J += 8) {
-        out[r] = (J[0] * x[0] + J[4] * x[4]) + (J[1] * x[1] + J[5] * x[5]) + (J[2] * x[2] + J[3] * x[3]);
-      }
+    if (node.ld == kLanes) {
+      multiply_body(J, x, node.side_rows, out);
       continue;
     }
     const int ld = node.ld;
@@ -459,6 +485,10 @@ void multiply_JT(const Island& island, const double* side, bool add_b, double* o
     const double* J = &island.J[node.J_begin];
     double* g = out + node.v_begin;
     const int ld = node.ld;
+    if (ld == kLanes) {
+      add_body_transposed(J, side + node.side_begin, node.side_rows, g);
+      continue;
+    }
     for (int r = 0; r < node.side_rows; ++r, J += ld) {
       const double s = side[node.side_begin + r];
       if (s == 0.0) continue;
