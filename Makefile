@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: sanitize help setup setup-test build demo test bench peers layers format check-format tidy clean \
+.PHONY: help setup setup-test build demo test bench peers layers format check-format tidy clean \
         test-release test-dev test-tsan test-python
 
 JOBS ?= $(shell nproc)
@@ -39,8 +39,8 @@ bench: build ## Compare solvers on a folder of problem files: make bench ARGS="F
 peers: ## Install other people's solvers, which the benchmarks then run beside ours
 	@tools/setup peers
 
-test: setup-test test-release test-python ## Layers, format, tests, Python oracles: what CI runs
-	@for log in release; do printf '%-8s' $$log; grep 'tests passed' build/test-$$log.log; done
+test: setup-test test-release test-dev test-tsan test-python ## Layers, format, tests, sanitizers, Python oracles: what CI runs
+	@for log in release dev tsan; do printf '%-8s' $$log; grep 'tests passed' build/test-$$log.log; done
 	@printf '%-8s' python && tail -n 1 build/test-python.log
 
 test-release: setup layers check-format ## Tests of the optimised build
@@ -59,8 +59,6 @@ test-tsan: setup ## Tests that run threads, with ThreadSanitizer
 
 test-python: setup-test build ## Python tests and oracles
 	@.venv/bin/python -m pytest -q tests | tee build/test-python.log
-
-sanitize: test-dev test-tsan ## Tests under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer
 
 layers: ## Check who includes whom
 	@python3 tests/check_layers.py

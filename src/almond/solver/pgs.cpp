@@ -5,6 +5,7 @@
 
 #include "almond/solver/anderson.hpp"
 #include "almond/solver/cone.hpp"
+#include "almond/solver/lanes.hpp"
 #include "almond/solver/ray.hpp"
 
 namespace almond {
@@ -16,10 +17,8 @@ constexpr int kClockGap = 8;            // sweeps between looks at the clock
 constexpr int kIdleSweeps = 20000;      // without progress before it gives up
 constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 
-/// w[0..2] = J v (3 rows, compile-time or run-time width).
-template <int kWidth>
-inline void multiply_rows(const double* J, const double* v, int width, double* w) {
-  const int ld = kWidth > 0 ? kWidth : width;
+/// w += J v (3 rows) of one side.
+inline void add_velocity(const double* J, const double* v, int ld, double* w) {
   for (int r = 0; r < 3; ++r, J += ld) {
     double a0 = 0.0, a1 = 0.0, a2 = 0.0, a3 = 0.0;
     for (int j = 0; j < ld; j += 4) {
@@ -32,43 +31,16 @@ inline void multiply_rows(const double* J, const double* v, int width, double* w
   }
 }
 
-template <int kWidth>
-inline void add_rows(const double* J, const double* d, int width, double* v) {
-  const int ld = kWidth > 0 ? kWidth : width;
-  const double* J1 = J + ld;
-  const double* J2 = J1 + ld;
+/// v += Jᵀd of one side.
+inline void add_impulse(const double* J, const double* d, int ld, double* v) {
+  const double *J1 = J + ld, *J2 = J1 + ld;
   for (int j = 0; j < ld; ++j) v[j] += d[0] * J[j] + d[1] * J1[j] + d[2] * J2[j];
 }
 
-inline void side_velocity(const Island& island, const Constraint& c, int s, const double* v, double* w) {
-  const Node& node = island.nodes[c.node[s]];
-  const double* J = &island.J[c.J[s]];
-  if (node.ld == 8) {
-    multiply_rows<8>(J, v + node.v_begin, 8, w);
-  } else {
-    multiply_rows<0>(J, v + node.v_begin, node.ld, w);
-  }
-}
-
-inline void apply_impulse(const Island& island, const Constraint& c, int s, const double* d, double* v) {
-  const Node& node = island.nodes[c.node[s]];
-  const double* J = &island.J[c.J[s]];
-  if (node.ld == 8) {
-    add_rows<8>(J, d, 8, v + node.v_begin);
-  } else {
-    add_rows<0>(J, d, node.ld, v + node.v_begin);
-  }
-}
-
-void sweep_contact(const Island& island, int i, double omega, const PgsWorkspace& ws, double* v, double* lambda) {
-  const Constraint& c = island.constraints[i];
-  double* l = lambda + 3 * i;
-  double w[3] = {island.e[3 * i], island.e[3 * i + 1], island.e[3 * i + 2]};
-  side_velocity(island, c, 0, v, w);
-  if (c.num_sides == 2) side_velocity(island, c, 1, v, w);
-
+/// Newton's step on the normal, then on the tangent with the normal already moved; d is the change of λ. False: none.
+inline bool step_contact(const Island& island, int i, double omega, const PgsWorkspace& ws, const double* w, double* l,
+                         double* d) {
   const double normal = std::max(0.0, l[2] - omega * ws.step_n[i] * w[2]);
-  double d[3];
   d[2] = normal - l[2];
   const double* W = &island.W[9 * i];
   const double step = omega * ws.step_t[i];
@@ -77,12 +49,54 @@ void sweep_contact(const Island& island, int i, double omega, const PgsWorkspace
   const double scale = norm2 > radius * radius ? radius / std::sqrt(norm2) : 1.0;
   d[0] = scale * x0 - l[0];
   d[1] = scale * x1 - l[1];
-  if (d[0] == 0.0 && d[1] == 0.0 && d[2] == 0.0) return;
+  if (d[0] == 0.0 && d[1] == 0.0 && d[2] == 0.0) return false;
   l[0] += d[0];
   l[1] += d[1];
   l[2] = normal;
-  apply_impulse(island, c, 0, d, v);
-  if (c.num_sides == 2) apply_impulse(island, c, 1, d, v);
+  return true;
+}
+
+/// Both sides are rigid bodies, or one and the ground: eight padded dofs, one register each.
+void sweep_bodies(const Island& island, int i, double omega, const PgsWorkspace& ws, double* v, double* lambda) {
+  const Constraint& c = island.constraints[i];
+  const double* J0 = &island.J[c.J[0]];
+  double* v0 = v + island.nodes[c.node[0]].v_begin;
+  const Lanes x0 = lanes_at(v0);
+  Lanes products[4] = {lanes_at(J0) * x0, lanes_at(J0 + kLanes) * x0, lanes_at(J0 + 2 * kLanes) * x0, Lanes{}};
+  const double* J1 = nullptr;
+  double* v1 = nullptr;
+  if (c.num_sides == 2) {
+    J1 = &island.J[c.J[1]];
+    v1 = v + island.nodes[c.node[1]].v_begin;
+    const Lanes x1 = lanes_at(v1);
+    for (int r = 0; r < 3; ++r) products[r] += lanes_at(J1 + r * kLanes) * x1;
+  }
+  double w[4], d[3];
+  add_lanes(products, w);
+  for (int r = 0; r < 3; ++r) w[r] += island.e[3 * i + r];
+  if (!step_contact(island, i, omega, ws, w, lambda + 3 * i, d)) return;
+  lanes_at(v0) += d[0] * lanes_at(J0) + d[1] * lanes_at(J0 + kLanes) + d[2] * lanes_at(J0 + 2 * kLanes);
+  if (v1 != nullptr)
+    lanes_at(v1) += d[0] * lanes_at(J1) + d[1] * lanes_at(J1 + kLanes) + d[2] * lanes_at(J1 + 2 * kLanes);
+}
+
+void sweep_contact(const Island& island, int i, double omega, const PgsWorkspace& ws, double* v, double* lambda) {
+  const Constraint& c = island.constraints[i];
+  const Node &first = island.nodes[c.node[0]], &second = island.nodes[c.node[c.num_sides - 1]];
+  if (first.ld == kLanes && second.ld == kLanes && (c.num_sides == 1 || c.node[0] != c.node[1])) {
+    sweep_bodies(island, i, omega, ws, v, lambda);
+    return;
+  }
+  double w[3] = {island.e[3 * i], island.e[3 * i + 1], island.e[3 * i + 2]}, d[3];
+  for (int s = 0; s < c.num_sides; ++s) {
+    const Node& node = s == 0 ? first : second;
+    add_velocity(&island.J[c.J[s]], v + node.v_begin, node.ld, w);
+  }
+  if (!step_contact(island, i, omega, ws, w, lambda + 3 * i, d)) return;
+  for (int s = 0; s < c.num_sides; ++s) {
+    const Node& node = s == 0 ? first : second;
+    add_impulse(&island.J[c.J[s]], d, node.ld, v + node.v_begin);
+  }
 }
 
 void sweep_row(const Island& island, int i, double omega, double* v, double* lambda) {
