@@ -47,6 +47,7 @@ const std::map<std::string, Field>& settings_fields() {
       {"admm_aba", &Settings::admm_aba},
       {"admm_pseudo_density", &Settings::admm_pseudo_density},
       {"pgs_omega", &Settings::pgs_omega},
+      {"pgs_anderson", &Settings::pgs_anderson},
   };
   return fields;
 }

@@ -367,6 +367,8 @@ INSTANTIATE_TEST_SUITE_P(
         setting(
             "Omega", [](Settings& s) { s.pgs_omega = kNan; }, "settings: pgs_omega is nan, expected between 0 and 2"),
         setting(
+            "PgsAnderson", [](Settings& s) { s.pgs_anderson = 65; }, "settings: pgs_anderson is 65, expected 0 to 64"),
+        setting(
             "Solver", [](Settings& s) { s.solver = static_cast<SolverKind>(9); },
             "settings: solver is 9, expected 0 to 8"),
         setting(

@@ -128,6 +128,27 @@ TEST(Pgs, AndersonReachesTheSameVelocity) {
   }
 }
 
+TEST(Pgs, ProbeStaysWhereSweepsAreEnoughAndLeavesWhereTheyAreNot) {
+  PgsWorkspace ws;
+  PgsOptions options;
+  options.probe = options.max_sweeps = 100;
+  {  // a sphere on the ground: a few sweeps
+    OneIsland one(scenes::make_thrown_sphere(0.3, 1.0).problem, 1e-10);
+    EXPECT_EQ(solve_pgs(one.island(), options, one.monitor, ws, one.lambda.data()), Status::kSolved);
+  }
+  {  // a heavy box on light ones: thousands
+    const ContactProblem tower = scenes::make_tower(5, 1000.0).problem;
+    OneIsland one(tower, 1e-10);
+    EXPECT_EQ(solve_pgs(one.island(), options, one.monitor, ws, one.lambda.data()), Status::kMaxIterations);
+    EXPECT_LE(one.monitor.pgs_sweeps, 32);
+    options.least = 40;
+    OneIsland again(tower, 1e-10);
+    EXPECT_EQ(solve_pgs(again.island(), options, again.monitor, ws, again.lambda.data()), Status::kMaxIterations);
+    EXPECT_GE(again.monitor.pgs_sweeps, 40);
+    EXPECT_LE(again.monitor.pgs_sweeps, 60);
+  }
+}
+
 TEST(Pgs, EndsForTheReasonItSays) {
   const ContactProblem jam = scenes::make_wedge_jam().problem;
   PgsWorkspace ws;

@@ -6,7 +6,7 @@
 namespace almond {
 namespace {
 
-constexpr int kProbeSweeps = 40;
+constexpr int kProbeSweeps = 100, kProbeAnderson = 5;
 constexpr double kCheap = 5.0;       // price up to which a warm start goes straight to SPN
 constexpr double kMostEffort = 1e5;  // SubADMM iterations of one round
 constexpr double kManyRows = 8.0;    // rows per dof that make first-order methods crawl
@@ -67,7 +67,9 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
   if (round == 0) {
     if (!has_many_rows(island)) {
       PgsOptions pgs;
+      pgs.anderson = kProbeAnderson;
       pgs.probe = pgs.max_sweeps = kProbeSweeps;
+      pgs.least = std::clamp(48 / island.num_constraints, 8, 24);  // sweeps over few contacts cost nothing
       const Status status = solve_pgs(island, pgs, monitor, ws.pgs, lambda);
       if (is_final(status) || monitor.out_of_iterations()) return status;
     }

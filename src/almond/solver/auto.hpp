@@ -1,7 +1,8 @@
 #pragma once
 // auto: the default. Who runs when, on one island.
 //
-// First a few sweeps of PGS, as long as they promise to be enough: what is loosely coupled needs no more. Then rounds.
+// First sweeps of PGS with Anderson acceleration, as long as their rate promises that they are enough: what is loosely
+// coupled needs no more. Then rounds.
 // A round is an approach followed by SPN, which finishes superlinearly once it is near. The order of approaches depends
 // on two numbers of the island, never on the clock: the price of a Newton step in SubADMM iterations, and rows per dof.
 //   many rows per dof (a nut on its thread)   SPN from small c, from scratch with larger c | CANAL | SubADMM ...

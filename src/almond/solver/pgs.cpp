@@ -221,20 +221,33 @@ class Accelerator {
   double f_before_ = kInfinity;
 };
 
-/// At the rate of the last sweeps, from a score that was `before` to 1.
-double sweeps_to_go(double before, double score, int sweeps) {
-  return score < before ? sweeps * std::log(score) / std::log(before / score) : kInfinity;
-}
+/// How many sweeps it takes to a score of 1, at the rate since the last power of two.
+class Forecast {
+ public:
+  double sweeps(int sweep, double score) {
+    double all = sweep;
+    if (mark_ > 0) all += score < score_ ? (sweep - mark_) * std::log(score) / std::log(score_ / score) : kInfinity;
+    if (sweep >= 2 * mark_) {
+      mark_ = sweep;
+      score_ = score;
+    }
+    return all;
+  }
+
+ private:
+  int mark_ = 0;
+  double score_ = kInfinity;
+};
 
 }  // namespace
 
 Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monitor, PgsWorkspace& ws, double* lambda) {
   prepare(island, lambda, ws);
   double omega = options.omega;
-  int last_check = 0, next_check = 4, last_gain = 0, next_jam_test = 0;
+  int next_check = 4, last_gain = 0, next_jam_test = 0;
   ws.anchor.assign(lambda, lambda + island.rows);
   double reference = kInfinity;  // score to improve on
-  double score_before = monitor.last_score();
+  Forecast forecast;
   Accelerator accelerator(island, options.fixed ? 0 : options.anderson, ws);
   if (accelerator.on()) accelerator.record(lambda);
   for (int sweep = 1;; ++sweep) {
@@ -256,17 +269,16 @@ Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monit
     const bool late = sweep % kClockGap == 0 && monitor.expired();
     if (!last && !late && sweep < next_check) continue;
 
-    const int since_check = sweep - last_check;
-    last_check = sweep;
     next_check = sweep + std::max(4, sweep / 8);
     const double score = monitor.observe(lambda);
     if (score <= 1.0) return Status::kSolved;
     if (!std::isfinite(score)) return Status::kNumericalError;
     if (last) return Status::kMaxIterations;
     if (monitor.expired()) return Status::kTimeBudget;
-    if (options.probe > 0 && sweep + sweeps_to_go(score_before, score, since_check) > options.probe)
-      return Status::kMaxIterations;
-    score_before = score;
+    if (options.probe > 0) {
+      const double all = forecast.sweeps(sweep, score);
+      if (sweep >= options.least && all > options.probe) return Status::kMaxIterations;
+    }
     // v drifts by rounding over many sweeps: take the one the measurement made from λ.
     std::copy(monitor.last().v.begin(), monitor.last().v.end(), ws.v.begin());
     if (score < 0.9 * reference) {

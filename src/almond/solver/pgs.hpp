@@ -19,7 +19,8 @@ struct PgsWorkspace {
 };
 
 struct PgsOptions {
-  int probe = 0;       // > 0: leave at once when the rate so far promises more sweeps than this
+  int probe = 0;       // > 0: leave when the rate so far promises more sweeps than this,
+  int least = 0;       // but not before so many
   int max_sweeps = 0;  // 0: until the monitor says stop
   double omega = 1.0;
   int anderson = 0;    // memory of Anderson acceleration, 0: none

@@ -66,6 +66,7 @@ struct Settings {
   bool admm_pseudo_density = false;  // β0 from body mass / number of contacts instead of W̄
 
   double pgs_omega = 1.0;
+  int pgs_anderson = 0;  // memory of Anderson acceleration over sweeps, 0: none
 
   /// Throws Error naming the field, the value and the range.
   void validate() const;

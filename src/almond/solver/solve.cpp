@@ -64,6 +64,7 @@ Status solve_island(const Island& island, const Settings& settings, int round, W
     case SolverKind::kPgs: {
       PgsOptions o;
       o.omega = settings.pgs_omega;
+      o.anderson = settings.pgs_anderson;
       o.fixed = settings.fixed_iterations;
       o.max_sweeps = settings.fixed_iterations ? settings.max_iterations : kFirstOrderLimit;
       return solve_pgs(island, o, s.monitor, s.work.pgs, lambda);

@@ -18,7 +18,7 @@ struct SpnOptions {
   double c0 = 1.0;  // small: a path that starts far from jams; each quick outer multiplies it
   double c_max = 1e9;
   int patience = 400;  // leave when the best natural map was not halved within so many Newton steps
-  int max_outer = 0;  // 0: no limit
+  int max_outer = 0;   // 0: no limit
 };
 
 struct SpnWorkspace {
