@@ -67,7 +67,7 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
   if (round == 0) {
     if (!has_many_rows(island)) {
       PgsOptions pgs;
-      pgs.anderson = kProbeAnderson;
+      pgs.anderson = island.num_constraints > 1 ? kProbeAnderson : 0;
       pgs.probe = pgs.max_sweeps = kProbeSweeps;
       pgs.least = std::clamp(48 / island.num_constraints, 8, 24);  // sweeps over few contacts cost nothing
       const Status status = solve_pgs(island, pgs, monitor, ws.pgs, lambda);
