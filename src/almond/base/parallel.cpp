@@ -47,7 +47,8 @@ int checked_workers(int workers) {
 
 }  // namespace
 
-WorkerPool::WorkerPool(int workers) : num_workers_(checked_workers(workers)), spin_(workers > 1 && workers <= num_usable_cpus()) {
+WorkerPool::WorkerPool(int workers)
+    : num_workers_(checked_workers(workers)), spin_(workers > 1 && workers <= num_usable_cpus()) {
   threads_.reserve(static_cast<std::size_t>(workers - 1));
   for (int worker = 1; worker < workers; ++worker) threads_.emplace_back([this, worker] { worker_loop(worker); });
 }

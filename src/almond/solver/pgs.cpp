@@ -255,16 +255,16 @@ Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monit
     for (int i = island.num_contacts; i < island.num_constraints; ++i) sweep_row(island, i, omega, ws.v.data(), lambda);
     ++monitor.iterations;
     ++monitor.pgs_sweeps;
+    if (accelerator.on() && accelerator.after_sweep(lambda)) {
+      scatter_rows(island, lambda, ws.side.data());
+      multiply_JT(island, ws.side.data(), true, ws.v.data());
+    }
     monitor.trace(lambda, monitor.iterations);
     const bool last = (options.max_sweeps > 0 && sweep >= options.max_sweeps) || monitor.out_of_iterations();
     if (options.fixed) {
       if (!last) continue;
       monitor.observe(lambda);
       return Status::kMaxIterations;
-    }
-    if (accelerator.on() && accelerator.after_sweep(lambda)) {
-      scatter_rows(island, lambda, ws.side.data());
-      multiply_JT(island, ws.side.data(), true, ws.v.data());
     }
     const bool late = sweep % kClockGap == 0 && monitor.expired();
     if (!last && !late && sweep < next_check) continue;
