@@ -83,9 +83,10 @@ Outcome solve_job(const Job& job, Settings settings, const SolveOptions& options
   std::vector<double> times, setups;
   double total = 0.0;
   const int repeats = options.repeats > 0 ? options.repeats : kDefaultRepeats;
+  Workspace workspace;
   while (static_cast<int>(times.size()) < repeats &&
          (options.repeats > 0 || times.empty() || total < kRepeatAllowanceMs)) {
-    Workspace workspace;
+    workspace.forget();
     out.warm = set_start(job.problem, options.warm, out.solution);
     settings.warm_start = out.warm;
     solve(job.problem, settings, workspace, out.solution);
@@ -99,7 +100,7 @@ Outcome solve_job(const Job& job, Settings settings, const SolveOptions& options
   out.certificate = make_certificate(job.problem, out.solution.v, out.solution.lambda);
   if (!want_curve) return out;
 
-  Workspace workspace;
+  workspace.forget();
   Solution traced;
   set_start(job.problem, options.warm, traced);
   settings.trace = true;

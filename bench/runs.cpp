@@ -45,9 +45,9 @@ Run run_solver(const BenchProblem& problem, const Settings& settings, int repeat
 
   Settings traced_settings = settings;
   traced_settings.trace = true;
-  Workspace traced_workspace;
+  Workspace workspace;
   Solution traced;
-  solve(problem.problem, traced_settings, traced_workspace, traced);
+  solve(problem.problem, traced_settings, workspace, traced);
 
   Settings plain_settings = settings;
   plain_settings.trace = false;
@@ -60,7 +60,7 @@ Run run_solver(const BenchProblem& problem, const Settings& settings, int repeat
            (total >= kRepeatAllowanceMs || (count >= repeats && (total >= kShortMs || count >= kMostRepeats)));
   };
   while (!enough()) {
-    Workspace workspace;
+    workspace.forget();
     solution = Solution{};
     run.status = solve(problem.problem, plain_settings, workspace, solution);
     times.push_back(solution.info.time_ms);

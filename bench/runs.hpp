@@ -43,9 +43,9 @@ struct Run {
   [[nodiscard]] bool natural_within(double target, double ms) const;
 };
 
-/// Cold solves with a fresh workspace each: one traced, then `repeats` untraced ones (fewer when they are slow) whose
-/// median is time_ms. Everything from the problem to v and λ is counted, the certificate is not. The clock of the curve
-/// is scaled to the untraced solve when both made the same iterations.
+/// Cold solves in a workspace that keeps nothing but its memory: one traced, then `repeats` untraced ones (fewer when
+/// they are slow, more when they are short) whose median is time_ms. Everything from the problem to v and λ is counted,
+/// the certificate is not. The clock of the curve is scaled to the untraced solve when both made the same iterations.
 [[nodiscard]] Run run_solver(const BenchProblem& problem, const Settings& settings, int repeats);
 
 /// Turns raw trace points into a best-so-far curve, thinned to what can be seen, and fills the times to the targets.

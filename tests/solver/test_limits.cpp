@@ -319,6 +319,13 @@ TEST_P(EverySolver, SecondSolveAllocatesNothing) {
     const testing::AllocationCounter counter;
     solve(named.problem, settings, workspace, solution);
     EXPECT_EQ(counter.count(), 0) << named.name;
+    // Nor when it has to do all the work anew; the answer is the same.
+    const VecX v = solution.v, lambda = solution.lambda;
+    workspace.forget();
+    const testing::AllocationCounter after_forgetting;
+    solve(named.problem, settings, workspace, solution);
+    EXPECT_EQ(after_forgetting.count(), 0) << named.name;
+    EXPECT_TRUE(solution.v == v && solution.lambda == lambda) << named.name;
   }
 }
 

@@ -24,6 +24,8 @@ class BlockFactor {
  public:
   /// Orders the nodes and lays out the blocks; cheap when the graph did not change.
   void analyze(const Island& island);
+  /// The next analyze() orders anew.
+  void forget() { num_nodes_ = 0; }
 
   /// Flops of one factorisation (multiply-add counted as two) and assembly; for cost models.
   [[nodiscard]] double flops() const { return flops_; }

@@ -37,6 +37,14 @@ Workspace::~Workspace() = default;
 Workspace::Workspace(Workspace&&) noexcept = default;
 Workspace& Workspace::operator=(Workspace&&) noexcept = default;
 
+void Workspace::forget() {
+  for (const std::unique_ptr<IslandScratch>& s : impl_->scratch) {
+    for (Surrogate* surrogate : {&s->work.spn.surrogate, &s->work.canal.surrogate, &s->strict_al.surrogate})
+      surrogate->factor().forget();
+    s->work.admm.c = 0.0;
+  }
+}
+
 namespace {
 
 constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the caller set no limit at all

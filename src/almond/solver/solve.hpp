@@ -20,6 +20,9 @@ class Workspace {
   ~Workspace();
   Workspace(Workspace&&) noexcept;
   Workspace& operator=(Workspace&&) noexcept;
+  /// Drops what was learnt from earlier problems (orderings of factors, penalties) and keeps the memory: the next solve
+  /// does all the work of a first one.
+  void forget();
   struct Impl;
   Impl& impl() { return *impl_; }
 
