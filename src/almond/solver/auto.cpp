@@ -1,15 +1,21 @@
 #include "almond/solver/auto.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+
+#include "almond/solver/recession.hpp"
 
 namespace almond {
 namespace {
 
 constexpr int kProbeSweeps = 100, kProbeAnderson = 5;
-constexpr double kCheap = 5.0;       // price up to which a warm start goes straight to SPN
-constexpr double kMostEffort = 1e5;  // SubADMM iterations of one round
-constexpr double kManyRows = 8.0;    // rows per dof that make first-order methods crawl
+constexpr double kCheap = 5.0;                                   // price up to which a warm start goes straight to SPN
+constexpr double kMostEffort = 1e5;                              // SubADMM iterations of one round
+constexpr double kSuspicious = 1e-3;                             // natural map after a round that may be a jam
+constexpr int kJamEffort = 2000;                                 // SubADMM iterations that show a jam
+constexpr unsigned kSpnJam = 1, kCanalJam = 2, kSubAdmmJam = 4;  // who saw a jam
+constexpr double kManyRows = 8.0;                                // rows per dof that make first-order methods crawl
 
 enum class Approach : std::uint8_t { kNone, kScratch, kSubAdmm, kCanal };
 
@@ -22,12 +28,15 @@ double newton_price(const Island& island, BlockFactor& factor) {
 
 bool has_many_rows(const Island& island) { return island.rows > kManyRows * island.num_dofs; }
 
-Approach choose(const Island& island, const AutoOptions& options, int round, const AutoWorkspace& ws) {
+Approach choose(const Island& island, const AutoOptions& options, int round, const Monitor& monitor,
+                const AutoWorkspace& ws) {
   if (has_many_rows(island)) {
     constexpr Approach kOrder[] = {Approach::kNone, Approach::kScratch, Approach::kCanal, Approach::kSubAdmm};
     return kOrder[round < 4 ? round : 2 + round % 2];
   }
   if (round == 0 && options.warm && ws.newton_price < kCheap) return Approach::kNone;
+  const bool suspicious = ws.jams != 0 || (round > 0 && monitor.best_natural() > kSuspicious);
+  if (suspicious && !ws.canal_done) return Approach::kCanal;
   return round % 3 == 2 ? Approach::kCanal : Approach::kSubAdmm;
 }
 
@@ -57,6 +66,16 @@ Status run_approach(Approach approach, const Island& island, const AutoOptions& 
   return Status::kNumericalError;
 }
 
+/// A jam is believed when its direction δ proves it or a second method sees it, too; until then the next one starts
+/// from λ = 0.
+Status note_jam(unsigned who, const double* delta, const Island& island, AutoWorkspace& ws, double* lambda) {
+  ws.jams |= who;
+  if (std::popcount(ws.jams) >= 2 || proves_infeasible(island, delta, ws.scratch)) return Status::kInfeasible;
+  std::fill_n(lambda, island.rows, 0.0);
+  ws.effort = std::max(ws.effort, kJamEffort);
+  return Status::kStalled;
+}
+
 /// Nothing more to try: the answer, or no time left.
 bool is_final(Status status) { return status == Status::kSolved || status == Status::kTimeBudget; }
 
@@ -76,31 +95,31 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
     ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
     ws.effort = static_cast<int>(std::clamp(10.0 * ws.newton_price, 30.0, kMostEffort));
     ws.jams = 0;
+    ws.canal_done = false;
   }
   const double score_before = monitor.best_score();
-  const bool retry_jam = ws.jams == 1;  // from scratch, along the path of small penalties
-  SpnOptions spn;
-  spn.c0 = has_many_rows(island) ? 10.0 : 1.0;
-  Status status = Status::kMaxIterations;
-  if (!retry_jam) {
-    const Approach approach = choose(island, options, round, ws);
-    status = run_approach(approach, island, options, round, monitor, ws, lambda);
-    if (is_final(status) || monitor.out_of_iterations()) return status;
-    const bool follow_best = approach != Approach::kNone && approach != Approach::kScratch;
-    if (follow_best && monitor.last_score() > monitor.best_score())
-      std::copy_n(monitor.best_lambda(), island.rows, lambda);
-    if (approach == Approach::kNone && options.warm) spn.patience = 12;
-    spn.c0 = approach == Approach::kCanal ? 1e3 : approach == Approach::kNone ? 1.0 : 10.0;
+  const Approach approach = choose(island, options, round, monitor, ws);
+  if (approach == Approach::kCanal) {
+    if (!ws.canal_done) std::fill_n(lambda, island.rows, 0.0);  // its convex path begins there
+    ws.canal_done = true;
   }
-  if (status != Status::kInfeasible) status = solve_spn(island, spn, monitor, ws.spn, lambda);
+  Status status = run_approach(approach, island, options, round, monitor, ws, lambda);
   if (is_final(status) || monitor.out_of_iterations()) return status;
   if (status == Status::kInfeasible) {
-    if (++ws.jams >= 2) return status;
-    ws.jam_lambda.assign(monitor.best_lambda(), monitor.best_lambda() + island.rows);
-    std::fill_n(lambda, island.rows, 0.0);
-    return Status::kStalled;
+    const bool canal = approach == Approach::kCanal;
+    return note_jam(canal ? kCanalJam : kSubAdmmJam, canal ? ws.canal.delta.data() : ws.admm.drift.data(), island, ws,
+                    lambda);
   }
-  ws.jams = 0;
+
+  const bool follow_best = approach != Approach::kNone && approach != Approach::kScratch;
+  if (follow_best && monitor.last_score() > monitor.best_score())
+    std::copy_n(monitor.best_lambda(), island.rows, lambda);
+  SpnOptions spn;
+  spn.c0 = approach == Approach::kCanal ? 1e3 : approach == Approach::kNone ? 1.0 : 10.0;
+  if (approach == Approach::kNone && options.warm) spn.patience = 12;
+  status = solve_spn(island, spn, monitor, ws.spn, lambda);
+  if (is_final(status) || monitor.out_of_iterations()) return status;
+  if (status == Status::kInfeasible) return note_jam(kSpnJam, ws.spn.delta.data(), island, ws, lambda);
   // Go on from the best, unless that would repeat this round exactly.
   if (monitor.best_score() < 0.99 * score_before) std::copy_n(monitor.best_lambda(), island.rows, lambda);
   ws.effort = static_cast<int>(std::min(kMostEffort, 3.0 * ws.effort));

@@ -10,8 +10,9 @@
 // A round of SubADMM costs about as much as ten Newton steps at first, and three times more each time round. It starts
 // from the best λ so far, or the last one when the best did not improve.
 //
-// A jam is believed only when it shows itself twice: from where the first approach led, and from λ = 0 along the path
-// of small penalties. Between flanks there are jams of the path as well as of the problem.
+// A jam is believed when its direction proves it (recession.hpp) or two methods of SPN, CANAL and SubADMM see it. Once
+// one does, or a round ends far from the law, CANAL is next. Between flanks there are jams of the path as well as of
+// the problem.
 //
 // Rounds are separate calls: solve() gives every island its first round before any gets a second one.
 
@@ -34,8 +35,9 @@ struct AutoWorkspace {
   CanalWorkspace canal;
   double newton_price = 0.0;  // in SubADMM iterations
   int effort = 0;             // SubADMM iterations of the next round
-  int jams = 0;               // rounds that ended in one
-  std::vector<double> jam_lambda;
+  unsigned jams = 0;          // the methods that saw one, as bits
+  bool canal_done = false;
+  std::vector<double> scratch;
 };
 
 inline constexpr int kAutoRounds = 12;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "almond/solver/ray.hpp"
+#include "almond/solver/recession.hpp"
 
 namespace almond {
 namespace {
@@ -14,6 +15,7 @@ constexpr double kDefect = 0.1;    // of the AL residual: λ must be as good as 
 constexpr double kRounding = 0.3;  // of the AL residual that rounding may be
 constexpr int kJamOuters = 3;
 constexpr int kEndlessRays = 3;         // in a row: what is not jammed settles meanwhile
+constexpr double kFar = 1e-3;           // natural map from which on patience is short
 constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 
 }  // namespace
@@ -36,7 +38,7 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
   bool hold = false;                   // no growth right after a failure
   int convex_wait = 0, next_wait = 2;  // outers without a strict try after all failed
   double natural_prev = kInfinity, stall_reference = kInfinity;
-  int stall_newton = monitor.newton_steps, jam_count = 0;
+  int stall_newton = monitor.newton_steps, stall_outer = 0, jam_count = 0;
   double jam_best = kInfinity;
   int endless_rays = 0;
 
@@ -97,7 +99,7 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
       const double violation = natural;
       const RayResult ray = walk_ray(island, lambda, ws.delta.data(), monitor, ws.trial);
       endless = ray.unbounded && violation > kJamViolation;
-      if (endless && ++endless_rays >= kEndlessRays) {
+      if (endless && (++endless_rays >= kEndlessRays || proves_infeasible(island, ws.delta.data(), ws.trial))) {
         monitor.force_best(lambda);
         return Status::kInfeasible;
       }
@@ -138,10 +140,13 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
     }
     natural_prev = natural;
 
+    // Outers count as well: at rounding they need no Newton step. Far from the law there is nothing to wait for.
+    const int patience = natural > kFar ? options.patience / 6 : options.patience;
     if (natural < 0.5 * stall_reference) {
       stall_reference = natural;
       stall_newton = monitor.newton_steps;
-    } else if (monitor.newton_steps - stall_newton > options.patience) {
+      stall_outer = outer;
+    } else if (std::max(monitor.newton_steps - stall_newton, outer - stall_outer) > patience) {
       return Status::kStalled;
     }
   }
