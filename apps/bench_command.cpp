@@ -9,6 +9,7 @@
 #include "apps/common.hpp"
 #include "bench/benches.hpp"
 #include "bench/page.hpp"
+#include "bench/peers.hpp"
 #include "bench/plot.hpp"
 
 namespace almond::app {
@@ -19,11 +20,14 @@ struct BenchCommandOptions {
   std::vector<std::string> folders, solver_names;
   std::string peers = "all";
   double budget_ms = 0.0;
+  CLI::Option* budget = nullptr;
   bool quick = false, strict = false, files_only = false;
 };
 
 int run_bench(BenchCommandOptions& options) {
   const bench::BenchEntry& entry = bench::find_bench(options.name);
+  if (options.budget->count() > 0) check_budget(options.budget_ms);
+  bench::check_peers(options.peers);
   bench::BenchOptions inner;
   inner.solvers = parse_solvers(options.solver_names, options.folders);
   inner.folders = options.folders;
@@ -82,13 +86,13 @@ Action add_bench_command(CLI::App& command) {
   command.add_option("FOLDER", o->folders,
                      "folders of problem files (default: ../shared/fclib and ../shared/problems)");
   command.add_flag("--quick", o->quick, "a budget of 200 ms instead of 1 s, fewer repeats");
-  command.add_flag("--files-only", o->files_only, "fclib: leave out nuts, towers, jams and SubADMM's price");
+  command.add_flag("--files-only", o->files_only,
+                   "fclib: leave out nuts, towers, jams, SubADMM's price and the factor");
   command.add_flag("--strict", o->strict, "exit 1 unless every target holds");
   command.add_option("--solver", o->solver_names,
                      "solvers to run (default: auto, spn, canal, subadmm, pgs); all: every one");
   command.add_option("--peers", o->peers, "all (default), none, siconos, pinocchio: those installed run beside");
-  command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 1000)")
-      ->check(CLI::PositiveNumber);
+  o->budget = command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 1000)");
   command.add_option("--json", o->json, "write claims and figures as JSON (-: standard output)");
   command.add_option("--html", o->html, "write a page with claims, curves and tables");
   command.add_option("--png", o->png, "draw profiles and curves (needs rsvg-convert)");

@@ -99,6 +99,13 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 
 }  // namespace
 
+void check_budget(double budget_ms) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", budget_ms);
+  require(std::isfinite(budget_ms) && budget_ms > 0.0,
+          std::string("--budget-ms ") + text + ": expected a finite number of milliseconds > 0");
+}
+
 void check_output(const std::string& option, const std::string& path) {
   if (path.empty() || path == "-" || is_device(path)) return;
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");

@@ -149,6 +149,10 @@ void add_jams(const BenchOptions& options, Report& report, const Alarms& alarms)
               {}};
   std::vector<BenchProblem> problems = {to_bench(scenes::make_wedge_jam()),
                                         to_bench(scenes::make_opposed_penetrations())};
+  for (const int boxes : {2, 4, 6}) {
+    for (const int squeezed : {0, boxes - 1})
+      problems.push_back(to_bench(scenes::make_squeezed_tower(boxes, squeezed)));
+  }
   for (scenes::NamedProblem& named : scenes::demo_problems()) {
     const bool known =
         std::any_of(problems.begin(), problems.end(), [&](const BenchProblem& p) { return p.name == named.name; });

@@ -126,13 +126,17 @@ std::string describe_failure(const ProcessResult& result) {
 
 }  // namespace
 
-std::vector<Peer> find_peers(const std::string& selection, std::vector<std::string>& notes) {
+void check_peers(const std::string& selection) {
   static const std::vector<std::string> kSelections = {"all", "none", "siconos", "pinocchio"};
   if (std::find(kSelections.begin(), kSelections.end(), selection) == kSelections.end()) {
     const std::string near = nearest_name(selection, kSelections);
     throw Error("--peers " + quote(selection) + ": expected all, none, siconos or pinocchio" +
                 (near.empty() ? "" : "; did you mean " + near + "?"));
   }
+}
+
+std::vector<Peer> find_peers(const std::string& selection, std::vector<std::string>& notes) {
+  check_peers(selection);
   std::vector<Peer> peers;
   std::string why;
   if (selection == "all" || selection == "siconos") {

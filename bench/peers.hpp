@@ -19,8 +19,10 @@ struct Peer {
   std::string solver;  // its name in the script
 };
 
-/// `selection`: all, none, siconos, pinocchio. Peers that are not installed are left out, with a note. Throws Error for
-/// another selection.
+/// Throws Error unless `selection` is all, none, siconos or pinocchio.
+void check_peers(const std::string& selection);
+
+/// Peers that are not installed are left out, with a note.
 [[nodiscard]] std::vector<Peer> find_peers(const std::string& selection, std::vector<std::string>& notes);
 
 /// Peers know contacts only.

@@ -36,8 +36,8 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
 };
 
-/// A target and what came out. A claim that could not be measured (a peer is not installed, a file is not there) holds
-/// false and says so in `measured`.
+/// A target and what came out. What could not be measured (a peer is not installed, a file is not there) is no claim
+/// but a note.
 struct Claim {
   std::string claim, expected, measured;
   bool holds = false;

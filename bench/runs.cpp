@@ -75,7 +75,7 @@ Run run_solver(const BenchProblem& problem, const Settings& settings, int repeat
   std::vector<TracePoint> points = traced.info.trace;
   const bool same_work = traced.info.iterations == run.iterations && traced.info.newton_steps == run.newton_steps &&
                          traced.status == run.status && traced.info.time_ms > 0.0;
-  const double scale = same_work ? std::min(1.0, run.time_ms / traced.info.time_ms) : 1.0;
+  const double scale = same_work ? run.time_ms / traced.info.time_ms : 1.0;
   for (TracePoint& point : points) point.time_ms *= scale;
   points.push_back({run.time_ms, run.iterations, run.certificate.natural_map, run.certificate.residual});
   finish_curve(std::move(points), run);

@@ -215,8 +215,8 @@ Plot performance_profile(const std::vector<Run>& runs, double target, double bud
           if (time <= budget_ms) own = time;
         }
       }
-      if (!present || !std::isfinite(best)) continue;
-      ++count;
+      if (!present) continue;
+      ++count;  // also what nobody solves
       if (std::isfinite(own)) ratios.push_back(std::max(own, 1e-6) / std::max(best, 1e-6));
     }
     std::sort(ratios.begin(), ratios.end());

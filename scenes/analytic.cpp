@@ -145,6 +145,21 @@ NamedProblem make_tower(int boxes, double mass_ratio) {
   return finish("tower", std::move(problem), VecX::Zero(6 * boxes));
 }
 
+NamedProblem make_squeezed_tower(int boxes, int squeezed) {
+  NamedProblem named = make_tower(boxes, 1.0);
+  std::vector<RigidBody> bodies(static_cast<std::size_t>(boxes));
+  const Vec3 edges(0.2, 0.2, 0.1);
+  for (int i = 0; i < boxes; ++i) bodies[i].position = Vec3(0.0, 0.0, (i + 0.5) * edges.z());
+  for (const double side :
+       {-1.0, 1.0}) {  // w_n = v·n - 0.1 on both sides: the sum of the two is negative whatever v is
+    const Vec3 point = bodies[squeezed].position + Vec3(0.5 * side * edges.x(), 0.0, 0.0);
+    add_point_contact(named.problem, bodies, kGround, squeezed, point, make_frame(Vec3(-side, 0.0, 0.0)), 0.5,
+                      Vec3(0.0, 0.0, -0.1));
+  }
+  return finish("squeezed_tower_" + std::to_string(boxes) + "_" + std::to_string(squeezed), std::move(named.problem),
+                VecX(), false);
+}
+
 NamedProblem make_redundant_box(int copies) {
   NamedProblem named = make_dropped_box(1.0);
   const ContactProblem single = named.problem;

@@ -50,6 +50,8 @@ struct NamedProblem {
 [[nodiscard]] NamedProblem make_wedge_jam();
 /// A ball that penetrates the floor and the ceiling, both of which demand that it leaves.
 [[nodiscard]] NamedProblem make_opposed_penetrations();
+/// A tower one box of which is squeezed by two walls that close in on it, at 0.1 m/s each.
+[[nodiscard]] NamedProblem make_squeezed_tower(int boxes, int squeezed);
 
 // ---- random rigid bodies (rigid_problems.cpp); all feasible
 

@@ -38,6 +38,46 @@ TEST_P(JamAware, JamsAndOpposedPenetrationsAreCalledInfeasible) {
   }
 }
 
+TEST(Jam, IsRecognisedInsideATower) {
+  // Two walls close in on one box: w_n of the two contacts add up to -0.2 m/s, whatever v is.
+  for (const int boxes : {1, 2, 4, 6}) {
+    for (int squeezed = 0; squeezed < boxes; ++squeezed) {
+      const NamedProblem named = scenes::make_squeezed_tower(boxes, squeezed);
+      for (const SolverKind kind : {SolverKind::kAuto, SolverKind::kCanal}) {
+        const Solution solution = testing::solve_with(named.problem, kind, 1e-8);
+        EXPECT_EQ(solution.status, Status::kInfeasible)
+            << to_string(kind) << " on " << named.name << ": " << to_string(solution.status);
+        const VecX w = make_dense_J(named.problem) * solution.v + make_dense_e(named.problem);
+        EXPECT_NEAR(w[w.size() - 4] + w[w.size() - 1], -0.2, 1e-9) << named.name;  // the walls come last
+      }
+    }
+  }
+}
+
+TEST(Jam, NoVerdictWhereOneMethodAloneSeesIt) {
+  // Built backwards from an answer, so there is one; paths of single methods run into jams on these.
+  for (const int contacts : {20, 30}) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      const NamedProblem named = scenes::make_nut(contacts, seed);
+      EXPECT_NE(testing::solve_with(named.problem, SolverKind::kAuto, 1e-8).status, Status::kInfeasible)
+          << contacts << " contacts, seed " << seed;
+    }
+  }
+}
+
+TEST_P(EverySolver, BelowRoundingItEnds) {
+  // A tolerance that no double can reach, no budget and no limit of iterations: it gives up by itself.
+  for (const NamedProblem& named : {scenes::make_thrown_sphere(0.3, 1.0), scenes::make_spinning_box(0.3, 2.0)}) {
+    Settings settings;
+    settings.solver = GetParam();
+    settings.tol = 1e-20;
+    const Solution solution = testing::solve_with(named.problem, settings);
+    testing::expect_finite(solution);
+    EXPECT_NE(solution.status, Status::kInfeasible) << named.name;
+    EXPECT_LE(solution.certificate.natural_map, 1e-9) << named.name << ": " << to_string(solution.status);
+  }
+}
+
 TEST_P(JamAware, LeastViolatingAnswerIsReturned) {
   // Floor and ceiling both demand 0.1 m/s of a ball that they hold fast: at best each is missed by 0.1.
   const NamedProblem named = scenes::make_opposed_penetrations();

@@ -358,6 +358,7 @@ ContactProblem make_problem(const MatX& A, const VecX& b, const MatX& J, const V
     }
     add_contact_sides(problem, mu[i], e.segment<3>(3 * i), pointers, static_cast<int>(touched.size()));
   }
+  problem.validate();
   return problem;
 }
 

@@ -137,6 +137,7 @@ struct ContactProblem {
 
 /// Builds a problem from whole matrices: A (n x n) with its diagonal blocks given by `offsets` (N+1; empty: the blocks
 /// of A's own sparsity), J (3m x n), e (3m), mu (m). Rows of J may touch at most two subsystems.
+/// Validated.
 [[nodiscard]] ContactProblem make_problem(const MatX& A, const VecX& b, const MatX& J, const VecX& e, const VecX& mu,
                                           const std::vector<int>& offsets = {});
 

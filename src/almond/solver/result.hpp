@@ -74,17 +74,18 @@ struct Settings {
 
 enum class ContactMode : std::uint8_t { kOpen, kStick, kSlip };
 
-/// How far (v, λ) is from the law; computed from the problem and λ alone, by no solver's code. v = A⁻¹(b + Jᵀλ).
+/// How far (v, λ) is from the law, with v = A⁻¹(b + Jᵀλ). make_certificate() computes it from the problem and λ alone,
+/// by no solver's code; solve() fills the one of its Solution from its own numbers.
 struct Certificate {
-  double residual = kNaN;       // paper, Sec. VII: ‖λ - T(λ - (Jv+e))‖₂ / contacts, unit β [N s]
+  double residual = kNaN;       // paper, Sec. VII: ‖λ - T(λ - (Jv+e))‖₂ / (contacts + rows), unit β [N s]
   double natural_map = kNaN;    // `rels`: Delassus-scaled natural map relative to ‖q‖ [-]
   double normal_violation = 0;  // worst max(0, -(J_n v + e_n)) [m/s]
   double complementarity = 0;   // worst |λ_n (J_n v + e_n)| [J]
   double cone_violation = 0;    // worst distance of λ_i to its cone or bounds [N s]
   double slip_error = 0;  // worst μλ_n‖w_t‖ + λ_t·w_t over contacts: 0 iff friction opposes slip at full [J]
-  double dynamics_residual = 0;   // ‖A v - b - Jᵀλ‖ / (‖b‖ + ‖Jᵀλ‖) of the v that was handed in
-  double row_violation = 0;       // worst violation over hard, soft, equality, bounded rows [m/s]
-  int worst_constraint = -1;      // index (contacts first, then rows in λ's order) of the largest natural-map entry
+  double dynamics_residual = 0;  // ‖A v - b - Jᵀλ‖ / (‖b‖ + ‖Jᵀλ‖) of the v handed to make_certificate()
+  double row_violation = 0;      // worst violation over hard, soft, equality, bounded rows [m/s]
+  int worst_constraint = -1;     // index (contacts first, then rows in λ's order) of the largest natural-map entry
   std::array<int, 3> modes{};     // number of contacts open, stick, slip
   std::vector<ContactMode> mode;  // (contacts)
   bool finite = true;

@@ -31,8 +31,9 @@ class Workspace {
 };
 
 /// Solves a validated problem. Never throws, never returns a NaN: the best finite iterate comes back with a status.
-/// `solution` is also the warm start when settings.warm_start is set. solution.certificate holds residual, natural_map
-/// and the rest except the per-contact modes' vector growth after the first call.
+/// `solution` is also the warm start when settings.warm_start is set. solution.certificate has the definitions of
+/// certificate.hpp on the numbers at hand, without allocating; make_certificate() computes it from the problem and λ
+/// alone, and also the dynamics residual.
 Status solve(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution);
 
 }  // namespace almond

@@ -27,7 +27,8 @@ constexpr double kJammed = 1e3;
 constexpr double kCarefulC = 0.05, kCarefulMaxC = 10.0;
 constexpr int kCarefulIterations = 1000;
 constexpr int kPlainest = 2;
-constexpr int kClockGap = 16;              // iterations between looks at the clock
+constexpr int kClockGap = 16;              // iterations between looks at the clock,
+constexpr double kSlowCost = 1e6;          // unless one has so many multiply-adds
 constexpr int kStallIterations = 20000;    // without progress, plus half of all iterations: stalled
 constexpr double kParallelCost = 40000.0;  // multiply-adds of an iteration that pay for two barriers
 
@@ -80,6 +81,7 @@ class SubAdmm {
   int size_ = 0, stride_ = 0, columns_ = 2, window_ = 0;
 
   int at_ = 0;  // state of the current iteration
+  bool slow_ = false;
   bool extrapolated_ = false;
   int shortened_ = 0;                                            // how often the last extrapolation was
   int bad_extrapolations_ = 0;                                   // in a row
@@ -126,6 +128,7 @@ bool SubAdmm::start() {
 void SubAdmm::split_work() {
   double total = 0.0;
   for (const NodeMap& node : ws_.maps.nodes) total += node.cost;
+  slow_ = total >= kSlowCost;
   pool_ =
       options_.pool != nullptr && options_.pool->num_workers() > 1 && total >= kParallelCost ? options_.pool : nullptr;
   const int workers = pool_ != nullptr ? pool_->num_workers() : 1, nodes = static_cast<int>(ws_.maps.nodes.size());
@@ -425,7 +428,7 @@ Status SubAdmm::run() {
       continue;
     }
     Status status = Status::kMaxIterations;
-    const bool late = k % kClockGap == 0 && monitor_.expired();
+    const bool late = (slow_ || k % kClockGap == 0) && monitor_.expired();
     if ((k >= next_check_ || last || late) && check(k, last, status)) return status;
     if (jump_ || undo_extrapolation(k) || (options_.adapt && stretch_ == 0 && careful_ < kPlainest && rebalance(k))) {
       if (refactor_ && !factor()) return Status::kNumericalError;
