@@ -167,7 +167,9 @@ std::vector<SolverKind> parse_solvers(const std::vector<std::string>& names, std
       paths.push_back(entry);
       continue;
     }
-    for (const std::string& name : split_at_commas(entry)) add(solver_from_string(name));
+    const std::vector<std::string> parts = split_at_commas(entry);
+    require(!parts.empty(), "--solver " + quote(entry) + ": expected names of solvers");
+    for (const std::string& name : parts) add(solver_from_string(name));
   }
   return kinds;
 }

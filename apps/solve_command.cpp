@@ -25,12 +25,13 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int kDefaultRepeats = 5;
+constexpr int kAsNeeded = -1;                  // repeats: five, fewer when they take long
 constexpr double kRepeatAllowanceMs = 1000.0;  // default repeats stop when they have taken this long
 
 struct SolveOptions {
   std::vector<std::string> files, solver_names, assignments;
   double tol = 1e-8, budget_ms = 0.0;
-  int max_iterations = 0, threads = 1, repeats = 0;
+  int max_iterations = 0, threads = 1, repeats = kAsNeeded;
   bool strict = false, warm = false;
   std::string json, trace, html, png, solution_folder;
 };
@@ -301,7 +302,8 @@ int run_solve(SolveOptions& options) {
   const Settings base = make_settings(options);
   if (kinds.empty()) kinds.push_back(base.solver);
   require(!options.files.empty(), "solve: no problem file given");
-  require(options.repeats >= 0, "--repeats " + std::to_string(options.repeats) + ": expected at least 1");
+  require(options.repeats == kAsNeeded || options.repeats > 0,
+          "--repeats " + std::to_string(options.repeats) + ": expected at least 1");
   const std::vector<Job> jobs = load_jobs(options);
   check_outputs(options, jobs);
   const bool want_curve = !options.trace.empty() || !options.html.empty() || !options.png.empty();

@@ -83,7 +83,7 @@ void Alarms::add(const Run& run) {
 
 const std::vector<BenchEntry>& bench_entries() {
   static const std::vector<BenchEntry> entries = {
-      {"fclib", "all solvers and peers on a folder of problem files, and everything below", bench_fclib},
+      {"fclib", "our solvers and peers on a folder of problem files, and everything below", bench_fclib},
       {"nut", "100 random nuts of 120 contacts", bench_nut},
       {"towers", "mass-ratio towers up to 1e4, jams and opposed penetrations", bench_towers},
       {"subadmm", "100 SubADMM iterations against a 300x300 Cholesky; ablations", bench_subadmm},

@@ -383,6 +383,9 @@ TEST(Names, SolversRoundTripAndUnknownOnesSuggest) {
   };
   EXPECT_EQ(message("cannal"), "unknown solver \"cannal\", did you mean \"canal\"?");
   EXPECT_EQ(message("admm-no-sub"), "unknown solver \"admm-no-sub\", did you mean \"admm-nosub\"?");
+  EXPECT_EQ(
+      message("foo"),
+      "unknown solver \"foo\"; known: auto, canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn");
   EXPECT_EQ(message("SPN"), "unknown solver \"SPN\", did you mean \"spn\"?");
   EXPECT_EQ(message("sub-admm"), "unknown solver \"sub-admm\", did you mean \"subadmm\"?");
 }

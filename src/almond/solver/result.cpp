@@ -1,6 +1,7 @@
 #include "almond/solver/result.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 #include "almond/base/check.hpp"
@@ -46,10 +47,16 @@ const char* to_string(SolverKind kind) {
 SolverKind solver_from_string(const std::string& name) {
   for (std::size_t i = 0; i < kSolverNames.size(); ++i)
     if (name == kSolverNames[i]) return static_cast<SolverKind>(i);
+  std::string lower = name;
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const auto nearest = std::min_element(kSolverNames.begin(), kSolverNames.end(), [&](const char* a, const char* b) {
-    return edit_distance(name, a) < edit_distance(name, b);
+    return edit_distance(lower, a) < edit_distance(lower, b);
   });
-  throw Error("unknown solver \"" + name + "\", did you mean \"" + *nearest + "\"?");
+  if (2 * edit_distance(lower, *nearest) <= lower.size())
+    throw Error("unknown solver \"" + name + "\", did you mean \"" + *nearest + "\"?");
+  std::string known;
+  for (const char* other : kSolverNames) known += (known.empty() ? "" : ", ") + std::string(other);
+  throw Error("unknown solver \"" + name + "\"; known: " + known);
 }
 
 const char* to_string(Status status) {

@@ -10,7 +10,7 @@
 namespace almond {
 
 enum class SolverKind : std::uint8_t {
-  kAuto,        // the default: short SubADMM or PGS, then SPN, alternating when stalled
+  kAuto,        // the default: PGS while it promises to be enough, SubADMM, SPN, alternating when stalled
   kCanal,       // Algorithm 1, cascaded Newton augmented Lagrangian
   kSubAdmm,     // Algorithm 2, subsystem ADMM
   kSpn,         // strict proximal Newton
@@ -32,7 +32,7 @@ enum class Status : std::uint8_t {
   kMaxIterations,   // iteration limit
   kTimeBudget,      // wall-clock budget used up
   kStalled,         // no progress possible by this method, best iterate returned
-  kInfeasible,      // jammed or opposed: no impulse satisfies the law, the least violating answer is returned
+  kInfeasible,      // jammed or opposed: impulses run away, nothing gets closer; least violating answer returned
   kNumericalError,  // a factorisation failed; best finite iterate returned
 };
 [[nodiscard]] const char* to_string(Status status);
