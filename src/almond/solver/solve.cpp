@@ -48,6 +48,7 @@ void Workspace::forget() {
 
 namespace {
 
+constexpr double kRoundingNatural = 1e-11;
 constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the caller set no limit at all
 
 SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
@@ -298,7 +299,8 @@ void certify(const ContactProblem& problem, const Settings& settings, Workspace:
     sum.residual2 += s.reached.residual2;
     add_to_certificate(island, s.monitor.best_lambda(), s.final, worst, certificate);
   }
-  certificate.natural_map = std::sqrt(sum.natural2) * w.clock.natural_scale;
+  const bool overflow = !(w.clock.natural_scale > 0.0);  // ‖q‖² is infinite
+  certificate.natural_map = overflow ? kNaN : std::sqrt(sum.natural2) * w.clock.natural_scale;
   certificate.residual = std::sqrt(sum.residual2) * w.clock.residual_scale;
   certificate.finite = solution.v.allFinite() && solution.lambda.allFinite();
   // Islands aim a little beyond the goal of the whole; what reached that is solved, whoever gave up.
@@ -345,7 +347,9 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
   if (s.monitor.solved()) s.status = Status::kSolved;
   // Another round for what ran out of its own share of the time, or is worth one more approach.
   const bool own_share = s.status == Status::kTimeBudget && !w.clock.expired();
-  const bool again = s.status == Status::kStalled && settings.solver == SolverKind::kAuto && round + 1 < kAutoRounds;
+  // Where the law holds to rounding already, impulses are so large that no double meets the residual.
+  const bool again = s.status == Status::kStalled && settings.solver == SolverKind::kAuto && round + 1 < kAutoRounds &&
+                     s.monitor.best_natural() > kRoundingNatural;
   s.pending = own_share || again;
 }
 
