@@ -52,7 +52,7 @@ SolverKind solver_from_string(const std::string& name) {
   const auto nearest = std::min_element(kSolverNames.begin(), kSolverNames.end(), [&](const char* a, const char* b) {
     return edit_distance(lower, a) < edit_distance(lower, b);
   });
-  if (2 * edit_distance(lower, *nearest) <= lower.size())
+  if (2 * edit_distance(lower, *nearest) <= static_cast<int>(lower.size()))
     throw Error("unknown solver \"" + name + "\", did you mean \"" + *nearest + "\"?");
   std::string known;
   for (const char* other : kSolverNames) known += (known.empty() ? "" : ", ") + std::string(other);
