@@ -100,10 +100,8 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 }  // namespace
 
 void check_budget(double budget_ms) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", budget_ms);
   require(std::isfinite(budget_ms) && budget_ms > 0.0,
-          std::string("--budget-ms ") + text + ": expected a finite number of milliseconds > 0");
+          "--budget-ms " + to_text(budget_ms) + ": expected a finite number of milliseconds > 0");
 }
 
 void check_output(const std::string& option, const std::string& path) {

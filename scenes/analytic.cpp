@@ -51,6 +51,9 @@ SideInput make_scalar_side(int subsystem, double J) {
   return side;
 }
 
+/// Edges of the boxes of a tower.
+Vec3 tower_edges() { return {0.2, 0.2, 0.1}; }
+
 }  // namespace
 
 NamedProblem make_slope_block(double angle_deg, double mu, double speed) {
@@ -135,7 +138,7 @@ NamedProblem make_painleve_rod(double mu) {
 NamedProblem make_tower(int boxes, double mass_ratio) {
   ContactProblem problem;
   std::vector<RigidBody> bodies;
-  const Vec3 edges(0.2, 0.2, 0.1);
+  const Vec3 edges = tower_edges();
   for (int i = 0; i < boxes; ++i) {
     const double mass = i + 1 == boxes ? mass_ratio : 1.0;
     bodies.push_back(make_box(mass, edges, Vec3(0.0, 0.0, (i + 0.5) * edges.z())).body);
@@ -148,7 +151,7 @@ NamedProblem make_tower(int boxes, double mass_ratio) {
 NamedProblem make_squeezed_tower(int boxes, int squeezed) {
   NamedProblem named = make_tower(boxes, 1.0);
   std::vector<RigidBody> bodies(static_cast<std::size_t>(boxes));
-  const Vec3 edges(0.2, 0.2, 0.1);
+  const Vec3 edges = tower_edges();
   for (int i = 0; i < boxes; ++i) bodies[i].position = Vec3(0.0, 0.0, (i + 0.5) * edges.z());
   for (const double side :
        {-1.0, 1.0}) {  // w_n = v·n - 0.1 on both sides: the sum of the two is negative whatever v is

@@ -251,6 +251,13 @@ TEST(FixedIterations, AreRunExactly) {
       EXPECT_EQ(solution.info.iterations, count) << to_string(kind);
       testing::expect_finite(solution);
     }
+    // Also from the answer.
+    const NamedProblem named = scenes::make_quadrupeds(2, 1);
+    Workspace workspace;
+    Solution solution = testing::solve_with(named.problem, SolverKind::kAuto, 1e-8);
+    settings.warm_start = true;
+    solve(named.problem, settings, workspace, solution);
+    EXPECT_EQ(solution.info.iterations, 100) << to_string(kind);
   }
 }
 

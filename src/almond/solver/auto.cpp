@@ -58,6 +58,8 @@ Status run_approach(Approach approach, const Island& island, const AutoOptions& 
       return solve_subadmm(island, admm, monitor, ws.admm, lambda);
     }
     case Approach::kCanal: {
+      if (!ws.canal_done) std::fill_n(lambda, island.rows, 0.0);  // its convex path begins there
+      ws.canal_done = true;
       CanalOptions canal;
       canal.max_outer = 30 << std::min(round / 3, 3);
       return solve_canal(island, canal, monitor, ws.canal, lambda);
@@ -99,10 +101,6 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
   }
   const double score_before = monitor.best_score();
   const Approach approach = choose(island, options, round, monitor, ws);
-  if (approach == Approach::kCanal) {
-    if (!ws.canal_done) std::fill_n(lambda, island.rows, 0.0);  // its convex path begins there
-    ws.canal_done = true;
-  }
   Status status = run_approach(approach, island, options, round, monitor, ws, lambda);
   if (is_final(status) || monitor.out_of_iterations()) return status;
   if (status == Status::kInfeasible) {

@@ -53,7 +53,7 @@ bool proves_infeasible(const Island& island, const double* delta, std::vector<do
   double motion = 0.0, gain = 0.0;
   for (int j = 0; j < island.v_size; ++j) motion += v[j] * v[j];
   for (int r = 0; r < island.rows; ++r) gain += d[r] * island.e[r];
-  return gain < -kFast * std::sqrt(motion) * std::max(island.b_norm, kEpsilon) && std::isfinite(gain) && gain < 0.0;
+  return gain < -kFast * std::sqrt(motion) * std::max(island.b_norm, kEpsilon) && std::isfinite(gain);
 }
 
 }  // namespace almond

@@ -323,11 +323,12 @@ double cost_of(const Island& island) {
   return cost;
 }
 
-/// A start that is worse than none, or so wild that its squares overflow, is none.
-void choose_start(IslandScratch& s) {
-  const double warm = s.monitor.observe(s.lambda.data());
+/// Measures λ = 0 and the warm start, if there is one. A start that is worse than none, or so wild that its squares
+/// overflow, is none.
+void observe_start(bool warm, IslandScratch& s) {
   s.zero.assign(s.lambda.size(), 0.0);
-  if (!(warm <= s.monitor.observe(s.zero.data()))) std::swap(s.lambda, s.zero);
+  const double cold = s.monitor.observe(s.zero.data());
+  if (warm && !(s.monitor.observe(s.lambda.data()) <= cold)) std::swap(s.lambda, s.zero);
 }
 
 void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Workspace::Impl& w) {
@@ -339,8 +340,7 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
     return;
   }
   if (round == 0) {
-    if (settings.warm_start) choose_start(s);
-    if (!settings.fixed_iterations) s.monitor.observe(s.lambda.data());
+    if (!settings.fixed_iterations) observe_start(settings.warm_start, s);
     s.monitor.trace(s.lambda.data(), 0);
   }
   s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, round, pool, s);
