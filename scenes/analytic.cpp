@@ -153,8 +153,8 @@ NamedProblem make_squeezed_tower(int boxes, int squeezed) {
   std::vector<RigidBody> bodies(static_cast<std::size_t>(boxes));
   const Vec3 edges = tower_edges();
   for (int i = 0; i < boxes; ++i) bodies[i].position = Vec3(0.0, 0.0, (i + 0.5) * edges.z());
-  for (const double side :
-       {-1.0, 1.0}) {  // w_n = v·n - 0.1 on both sides: the sum of the two is negative whatever v is
+  // w_n = v·n - 0.1 on both sides: the sum of the two is negative whatever v is.
+  for (const double side : {-1.0, 1.0}) {
     const Vec3 point = bodies[squeezed].position + Vec3(0.5 * side * edges.x(), 0.0, 0.0);
     add_point_contact(named.problem, bodies, kGround, squeezed, point, make_frame(Vec3(-side, 0.0, 0.0)), 0.5,
                       Vec3(0.0, 0.0, -0.1));
