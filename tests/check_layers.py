@@ -32,6 +32,7 @@ ALLOWED["tests"] = set(ALLOWED) - {"apps"}
 THIRD_PARTY = {
     "hdf5": {"load", "tests"},
     "zlib": {"load", "tests"},
+    "libqhull_r": {"model"},
     "nlohmann": {"load", "bench", "apps", "tests"},
     "CLI": {"apps", "tests"},
     "gtest": {"tests"},
