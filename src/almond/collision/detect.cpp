@@ -1,0 +1,125 @@
+#include "almond/collision/detect.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "almond/collision/broadphase.hpp"
+#include "almond/collision/convex.hpp"
+#include "almond/collision/narrowphase.hpp"
+
+namespace almond {
+
+struct CollisionWorkspace::Impl {
+  BroadphaseInput input;
+  BroadphaseWorkspace broadphase;
+  std::vector<std::pair<int, int>> pairs;
+  ConvexWorkspace convex;
+  Manifold manifold;
+};
+
+CollisionWorkspace::CollisionWorkspace() : impl_(std::make_unique<Impl>()) {}
+CollisionWorkspace::~CollisionWorkspace() = default;
+CollisionWorkspace::CollisionWorkspace(CollisionWorkspace&&) noexcept = default;
+CollisionWorkspace& CollisionWorkspace::operator=(CollisionWorkspace&&) noexcept = default;
+
+namespace {
+
+constexpr double kMarginPerRadius =
+    0.1;  // margins stay small beside the shapes, or grains would feel each other at rest
+
+bool is_fixed(const Model& model, const Geom& geom) {
+  return geom.body < 0 || model.bodies[static_cast<std::size_t>(geom.body)].weld < 0;
+}
+
+void fill_input(const Model& model, const std::vector<Pose>& X_WG, const std::vector<GeomMotion>& motion,
+                const CollisionOptions& options, BroadphaseInput& input) {
+  const std::size_t count = model.geoms.size();
+  input.boxes.resize(count);
+  input.fixed.resize(count);
+  input.planes.clear();
+  const double fat = 0.5 * options.margin;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Geom& geom = model.geoms[k];
+    const Vec3& shift = motion[k].shift;
+    const double reach = fat + motion[k].spin;
+    input.fixed[k] = is_fixed(model, geom) ? 1 : 0;
+    if (std::holds_alternative<Plane>(geom.shape)) {
+      // Swept along its normal only; tilting is in the spin.
+      const Vec3 n = X_WG[k].R.col(2);
+      input.planes.push_back({static_cast<int>(k), n, n.dot(X_WG[k].p) + reach + std::max(0.0, n.dot(shift))});
+      continue;
+    }
+    Aabb box = make_box(geom.shape, X_WG[k], geom.radius);
+    box.lower += shift.cwiseMin(0.0) - Vec3::Constant(reach);
+    box.upper += shift.cwiseMax(0.0) + Vec3::Constant(reach);
+    input.boxes[k] = box;
+  }
+}
+
+/// The gap up to which a pair is reported.
+double pair_margin(const Geom& a, const Geom& b, const GeomMotion& motion_a, const GeomMotion& motion_b,
+                   const CollisionOptions& options) {
+  const double at_rest = std::min(options.margin, kMarginPerRadius * std::min(a.radius, b.radius));
+  return at_rest + (motion_a.shift - motion_b.shift).norm() + motion_a.spin + motion_b.spin;
+}
+
+/// Depths beyond the diameter of the smaller shape are no contact any more: they are cut there, the point staying with
+/// the smaller shape.
+void cut_depths(double radius_a, double radius_b, Manifold& manifold) {
+  const double limit = 2.0 * std::min(radius_a, radius_b), side = radius_a < radius_b ? 1.0 : -1.0;
+  for (ManifoldPoint& point : manifold.points) {
+    if (!(point.gap < -limit)) continue;
+    // p lies half a gap from either surface.
+    point.p += 0.5 * side * (-limit - point.gap) * point.n;
+    point.gap = -limit;
+    ++manifold.suspicious;
+  }
+}
+
+/// By feature, each name once: equal names are told apart by counting on, so that no point is lost.
+void sort_points(std::vector<ManifoldPoint>& points) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    for (std::size_t k = i; k > 0 && points[k].feature < points[k - 1].feature; --k) {
+      std::swap(points[k], points[k - 1]);
+    }
+  }
+  for (std::size_t k = 1; k < points.size(); ++k) {
+    if (points[k].feature <= points[k - 1].feature) points[k].feature = points[k - 1].feature + 1;
+  }
+}
+
+}  // namespace
+
+void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const std::vector<GeomMotion>& motion,
+                     const CollisionOptions& options, CollisionWorkspace& workspace, Contacts& contacts) {
+  CollisionWorkspace::Impl& impl = workspace.impl();
+  contacts.points.clear();
+  contacts.pairs_tested = contacts.reduced = contacts.suspicious = 0;
+  fill_input(model, X_WG, motion, options, impl.input);
+  find_pairs(impl.input, impl.broadphase, impl.pairs);
+
+  for (const auto& [i, k] : impl.pairs) {
+    if (!may_collide(model, i, k)) continue;
+    const Geom &a = model.geoms[i], &b = model.geoms[k];
+    const PairOptions pair{pair_margin(a, b, motion[i], motion[k], options), options.max_points_per_pair};
+    // Bounding balls: cheaper than any pair of shapes. Planes have no ball.
+    const double reach = a.radius + b.radius + pair.margin;
+    if ((X_WG[k].p - X_WG[i].p).squaredNorm() > reach * reach) continue;
+    ++contacts.pairs_tested;
+    Manifold& manifold = impl.manifold;
+    manifold.clear();
+    collide_pair(a.shape, X_WG[i], b.shape, X_WG[k], pair, impl.convex, manifold);
+    if (manifold.points.empty()) continue;
+    cut_depths(a.radius, b.radius, manifold);
+    sort_points(manifold.points);
+    contacts.reduced += manifold.reduced;
+    contacts.suspicious += manifold.suspicious;
+    const Material material = combine(model, a, b);
+    for (const ManifoldPoint& point : manifold.points) {
+      contacts.points.push_back(
+          {i, k, a.body, b.body, point.p, point.n, point.gap, material.mu, material.restitution, point.feature});
+    }
+  }
+}
+
+}  // namespace almond
