@@ -295,17 +295,16 @@ void reduce_points(int first, const Vec3& n, int max_points, Manifold& manifold)
   int chosen = 2;
   while (chosen < max_points) {
     int pick = -1, place = chosen;
-    best = -kInfinity;
+    best = 0.0;
     for (int k = chosen; k < count; ++k) {
       // Area gained: the largest triangle outside an edge of what is chosen.
       for (int i = 0; i < chosen; ++i) {
         const Vec3& from = points[i].p;
         const Vec3& to = points[i + 1 == chosen ? 0 : i + 1].p;
         const double area = n.dot((points[k].p - from).cross(to - from));
-        if (area > best + (tie - 1.0) * std::abs(best)) best = area, pick = k, place = i + 1;
+        if (pick < 0 || area > best + (tie - 1.0) * std::abs(best)) best = area, pick = k, place = i + 1;
       }
     }
-    if (pick < 0) break;
     choose(pick, place);
     ++chosen;
   }
