@@ -1,0 +1,19 @@
+#pragma once
+// What ConvexWorkspace holds; for the files that work in it.
+
+#include "almond/collision/convex.hpp"
+#include "almond/collision/epa.hpp"
+#include "almond/collision/facet.hpp"
+
+namespace almond {
+
+struct ConvexWorkspace::Impl {
+  EpaWorkspace epa;
+  Facet facet_a, facet_b;
+};
+
+/// Signed distance of two shapes given by their cores, radii included; world frame.
+[[nodiscard]] ConvexDistance compute_distance(const Core& a, const Pose& X_a, const Core& b, const Pose& X_b,
+                                              EpaWorkspace& workspace);
+
+}  // namespace almond
