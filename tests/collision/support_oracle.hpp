@@ -47,7 +47,7 @@ inline double separation(const Shape& a, const Pose& X_a, const Shape& b, const 
   return -support_height(b, X_b, -m) - support_height(a, X_a, m);
 }
 
-/// The best separation found from many starts and by descent from each: a lower bound of the gap, tight in practice.
+/// The best separation found by ascent from many starts: never more than the gap.
 inline double search_gap(const Shape& a, const Pose& X_a, const Shape& b, const Pose& X_b, scenes::Random& random,
                          int starts = 12) {
   double best = -kInfinity;

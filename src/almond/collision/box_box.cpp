@@ -15,17 +15,19 @@ namespace almond {
 
 namespace {
 
-// A face wins over an edge unless the edge is better by this much, so that stacks do not flip between them. Clipped
-// faces hold the crossings of edges, too, so nothing is lost where an edge axis is nearly a face normal.
-constexpr double kRelativePreference = 0.02;  // of the depth
+// A face wins over an edge unless the edge is better by this much, so that stacks do not flip between them.
+constexpr double kRelativePreference = 0.01;  // of the depth
 constexpr double kAbsolutePreference = 1e-5;  // of the smaller box
-constexpr double kNearFaceCosine = 0.99955;   // 1.7 degrees
-constexpr double kParallelEdges = 1e-4;       // sine
+// 1.7 degrees. Nearer to a face's normal an edge axis clips the faces, too: their corners hold the crossing of the
+// edges, and a wobbling box keeps its other corners.
+constexpr double kNearFaceCosine = 0.99955;
+constexpr double kParallelEdges = 1e-4;  // sine
 
 struct Axis {
   double s = -kInfinity;
   Vec3 n = Vec3::UnitZ();        // a's frame, from a to b
   int edge_a = -1, edge_b = -1;  // axes of the edges; -1: a face
+  bool flat = true;              // nearly the normal of a face
 };
 
 /// Corner of a box farthest along m (its own frame), as bits.
@@ -47,11 +49,11 @@ Axis find_axis(const Vec3& a, const Vec3& b, const Mat3& R, const Vec3& t) {
   Axis face;
   for (int i = 0; i < 3; ++i) {
     const double s = std::abs(t[i]) - a[i] - abs_R.row(i).dot(b);
-    if (s > face.s + kAbsolutePreference * size || i == 0) face = {s, towards_b(Vec3::Unit(i)), -1, -1};
+    if (s > face.s + kAbsolutePreference * size || i == 0) face = {s, towards_b(Vec3::Unit(i)), -1, -1, true};
   }
   for (int j = 0; j < 3; ++j) {
     const double s = std::abs(t_b[j]) - b[j] - abs_R.col(j).dot(a);
-    if (s > face.s + kAbsolutePreference * size) face = {s, towards_b(R.col(j)), -1, -1};
+    if (s > face.s + kAbsolutePreference * size) face = {s, towards_b(R.col(j)), -1, -1, true};
   }
 
   Axis edge;
@@ -62,9 +64,10 @@ Axis find_axis(const Vec3& a, const Vec3& b, const Mat3& R, const Vec3& t) {
       if (sine < kParallelEdges) continue;
       n /= sine;
       const Vec3 n_b = R.transpose() * n;
-      if (n.cwiseAbs().maxCoeff() > kNearFaceCosine || n_b.cwiseAbs().maxCoeff() > kNearFaceCosine) continue;
       const double s = std::abs(n.dot(t)) - n.cwiseAbs().dot(a) - n_b.cwiseAbs().dot(b);
-      if (s > edge.s) edge = {s, towards_b(n), i, j};
+      if (s <= edge.s) continue;
+      const double cosine = std::max(n.cwiseAbs().maxCoeff(), n_b.cwiseAbs().maxCoeff());
+      edge = {s, towards_b(n), i, j, cosine > kNearFaceCosine};
     }
   }
   const double handicap = kRelativePreference * std::abs(face.s) + kAbsolutePreference * size;
@@ -160,20 +163,20 @@ void collide_box_box(const Box& a, const Pose& X_a, const Box& b, const Pose& X_
   const double tolerance = 1e-9 * std::min(a.half.maxCoeff(), b.half.maxCoeff());
 
   double least = kInfinity;
-  if (axis.edge_a < 0) {
+  if (axis.flat) {
     // Both faces that look along n; tilted ones as well, their points carry the slope in their gaps.
     constexpr double kAnySine = 2.0;
     add_patch(make_box_facet(a, X_a, n, kAnySine), make_box_facet(b, X_b, -n, kAnySine), n, options, manifold);
     least = least_gap(manifold, first);
     if (least <= axis.s + tolerance) return;
-  } else {
+  }
+  if (axis.edge_a >= 0) {
     const Crossing crossing = find_crossing(a, X_a, b, X_b, axis, n);
     if (crossing.inside || axis.s <= 0.0) {
       manifold.points.push_back({0.5 * (crossing.p_a + crossing.p_b), n, axis.s, crossing.feature});
       return;
     }
   }
-
   if (axis.s <= 0.0) {
     if (least <= 0.0) return;
     // Nearly equal axes, and the faces of the chosen one do not meet: its deepest corner.
@@ -185,7 +188,7 @@ void collide_box_box(const Box& a, const Pose& X_a, const Box& b, const Pose& X_
   // Apart, and the closest features are not those of the axis.
   const ClosestPoints closest = find_closest(a, X_a, b, X_b);
   const double distance = std::sqrt(closest.distance2);
-  if (least < kInfinity && least - distance <= 0.01 * least) {
+  if (least < kInfinity && least - distance <= 0.01 * least && axis.s >= 0.98 * distance) {
     // Practically the faces after all: keep them, moved so that no gap is promised that is not there.
     for (std::size_t k = first; k < manifold.points.size(); ++k)
       manifold.points[k].gap -= std::max(0.0, least - distance);

@@ -74,25 +74,24 @@ void collide_capsule_capsule(const Capsule& a, const Pose& X_a, const Capsule& b
   const double radii = a.radius + b.radius;
   const double shorter = std::min(a.half_length, b.half_length);
   if (sine < kParallelSine && shorter > 1e-6 * radii) {
-    // The common length along a's axis, each end named by the capsule end that sets it.
-    const double middle = u.dot(X_b.p - X_a.p), reach = b.half_length * std::abs(u.dot(w));
-    const bool same = u.dot(w) > 0.0;
-    const double slack = 1e-6 * shorter;
-    double low = -a.half_length, high = a.half_length;
-    std::uint32_t name_low = 1, name_high = 2;
-    if (middle - reach > low + slack) low = middle - reach, name_low = same ? 3 : 4;
-    if (middle + reach < high - slack) high = middle + reach, name_high = same ? 4 : 3;
-    if (high > low + slack) {
-      const auto end = [&](double x, std::uint32_t name) {
-        const double t = std::clamp(w.dot(X_a.p + x * u - X_b.p) / b.half_length, -1.0, 1.0);
-        return contact(x / a.half_length, t, name);
-      };
-      const ManifoldPoint first = end(low, name_low), second = end(high, name_high);
-      add_within(first, options, manifold);
-      add_within(second, options, manifold);
-      // Skew axes come closest in between.
-      if (nearest.gap >= std::min(first.gap, second.gap) - 1e-5 * radii) return;
+    // Both ends of the common length: an end of one capsule beside the other one. Where both ends are, the closer one;
+    // a's end is 1 or 2, b's is 3 or 4.
+    double least = kInfinity;
+    for (const double s : {-1.0, 1.0}) {
+      const double t = u.dot(w) > 0.0 ? s : -s;
+      const double foot_b = w.dot(X_a.p + s * d - X_b.p) / b.half_length;
+      const double foot_a = u.dot(X_b.p + t * e - X_a.p) / a.half_length;
+      constexpr double kEnd = 1.0 + 1e-6;
+      const ManifoldPoint end_a = contact(s, std::clamp(foot_b, -1.0, 1.0), s < 0.0 ? 1 : 2);
+      const ManifoldPoint end_b = contact(std::clamp(foot_a, -1.0, 1.0), t, t < 0.0 ? 3 : 4);
+      const bool has_a = std::abs(foot_b) <= kEnd, has_b = std::abs(foot_a) <= kEnd;
+      if (!has_a && !has_b) continue;
+      const ManifoldPoint& end = has_a && (!has_b || end_a.gap <= end_b.gap + 1e-6 * radii) ? end_a : end_b;
+      add_within(end, options, manifold);
+      least = std::min(least, end.gap);
     }
+    // Skew axes come closest in between.
+    if (nearest.gap >= least - 1e-5 * radii) return;
   }
   add_within(nearest, options, manifold);
 }
