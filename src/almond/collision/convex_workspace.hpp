@@ -10,6 +10,9 @@ namespace almond {
 struct ConvexWorkspace::Impl {
   EpaWorkspace epa;
   Facet facet_a, facet_b;
+  // Meshes: triangles near the other shape, and their contacts in the mesh's frame.
+  std::vector<int> triangles;
+  Manifold found;
 };
 
 /// Signed distance of two shapes given by their cores, radii included; world frame.

@@ -12,7 +12,8 @@ namespace {
 constexpr int kMaxIterations = EpaWorkspace::kMaxVertices - 4;
 constexpr double kFlat = 1e-10;     // of the size: thinner differences count as flat
 constexpr double kVisible = 1e-12;  // of the size: nearer points do not see a face, so new faces are no thinner
-constexpr double kConverged = 1e-13, kConvergedCurved = 1e-12;  // of the size
+constexpr double kConverged = 1e-13, kConvergedCurved = 1e-12;  // of the size: where to stop
+constexpr double kConvergedEnough = 1e-9;                       // of the size: what counts as an answer
 
 /// Sets plane and corners of a face; false when it has no area.
 bool set_face(EpaWorkspace& w, int f, int i, int j, int k) {
@@ -224,7 +225,7 @@ void solve_epa(Difference& difference, const Simplex& start, EpaWorkspace& w, Co
     return;
   }
 
-  double least_overlap = kInfinity, polish_below = 1e-4;
+  double least_overlap = kInfinity, lower = -kInfinity, polish_below = 1e-4;
   bool done = false;
   std::array<int, 3> corners{};
   for (int iteration = 0; iteration < kMaxIterations && !done; ++iteration) {
@@ -234,6 +235,7 @@ void solve_epa(Difference& difference, const Simplex& start, EpaWorkspace& w, Co
     const double d = w.face[f].d;
     const DifferencePoint p = difference.support(n);
     const double overlap = n.dot(p.y);
+    lower = d;
     ++result.iterations;
     done = overlap - d <= (difference.curved() ? kConvergedCurved : kConverged) * size;
     if (overlap < least_overlap || done) {
@@ -263,7 +265,7 @@ void solve_epa(Difference& difference, const Simplex& start, EpaWorkspace& w, Co
         polish_normal(difference, project_origin(w, corners, result.n, least_overlap), result.n, result))
       return;
   }
-  result.converged = done;
+  result.converged = done || least_overlap - lower <= kConvergedEnough * size;
   set_witnesses(w, corners, result);
 }
 

@@ -13,6 +13,7 @@ namespace almond {
 namespace {
 
 constexpr int kLeafSize = 4;
+constexpr double kFlatAngle = 1e-6;  // [rad] between faces that count as one
 
 /// Number of the first vertex with the same position: files often repeat the corners for each triangle.
 std::vector<int> weld(const std::vector<Vec3>& vertices) {
@@ -56,6 +57,36 @@ void connect(SurfaceTree& tree) {
       tree.neighbors[edges[i + 1].triangle][edges[i + 1].side] = edges[i].triangle;
     }
   }
+}
+
+/// Lists the triangles around each vertex and marks those that something can touch elsewhere than on a face.
+void find_corners(const TriangleSoup& soup, SurfaceTree& tree) {
+  const std::size_t count = tree.vertices.size();
+  tree.around_begin.assign(soup.vertices.size() + 1, 0);
+  for (const int t : tree.order)
+    for (const int v : tree.vertices[t]) ++tree.around_begin[v + 1];
+  std::partial_sum(tree.around_begin.begin(), tree.around_begin.end(), tree.around_begin.begin());
+  tree.around.resize(static_cast<std::size_t>(tree.around_begin.back()));
+  std::vector<int> next(tree.around_begin.begin(), tree.around_begin.end() - 1);
+  for (const int t : tree.order)
+    for (const int v : tree.vertices[t]) tree.around[next[v]++] = t;
+
+  std::vector<std::uint8_t> sharp_vertex(soup.vertices.size(), 0);
+  for (const int t : tree.order)
+    for (int k = 0; k < 3; ++k) {
+      const int v = tree.vertices[t][k], w = tree.vertices[t][(k + 1) % 3], other = tree.neighbors[t][k];
+      bool sharp = other < 0;
+      if (!sharp)
+        for (const int u : tree.vertices[other]) {
+          const Vec3 d = soup.vertices[u] - soup.vertices[v];
+          if (u != v && u != w && tree.normals[t].dot(d) < -kFlatAngle * d.norm()) sharp = true;
+        }
+      if (sharp) sharp_vertex[v] = sharp_vertex[w] = 1;
+    }
+  tree.sharp.assign(count, 0);
+  for (const int t : tree.order)
+    for (const int v : tree.vertices[t])
+      if (sharp_vertex[v] != 0) tree.sharp[t] = 1;
 }
 
 struct TreeBuilder {
@@ -116,6 +147,7 @@ std::shared_ptr<const SurfaceTree> make_surface_tree(const TriangleSoup& soup) {
     }
   }
   connect(*tree);
+  find_corners(soup, *tree);
   tree->nodes.reserve(tree->order.size());
   if (!tree->order.empty()) TreeBuilder{*tree, boxes, centers}.build(0, static_cast<int>(tree->order.size()));
   return tree;

@@ -29,12 +29,13 @@ struct SurfaceNode {
 
 struct SurfaceTree {
   std::vector<SurfaceNode> nodes;
-  std::vector<int> order;     // triangles, leaf by leaf; those without area are left out
-  std::vector<Vec3> normals;  // (triangles) unit; zero for a triangle without area
-  std::vector<std::array<int, 3>>
-      neighbors;                             // (triangles) across edge (k, k + 1): -1 none or not unique, triangle else
-  std::vector<std::array<int, 3>> vertices;  // (triangles) as in the mesh, equal positions given one number
-  int open_edges = 0;                        // directed edges without an opposite one
+  std::vector<int> order;                     // triangles, leaf by leaf; those without area are left out
+  std::vector<Vec3> normals;                  // (triangles) unit; zero for a triangle without area
+  std::vector<std::array<int, 3>> vertices;   // (triangles) as in the mesh, equal positions given one number
+  std::vector<std::array<int, 3>> neighbors;  // (triangles) the one beyond edge (k, k + 1); -1: none, or several
+  std::vector<int> around_begin, around;      // triangles around each vertex number: (vertices + 1), (all)
+  std::vector<std::uint8_t> sharp;            // (triangles) whether a convex or open edge leaves one of its corners
+  int open_edges = 0;                         // directed edges without an opposite one
 };
 
 [[nodiscard]] std::shared_ptr<const SurfaceTree> make_surface_tree(const TriangleSoup& soup);
