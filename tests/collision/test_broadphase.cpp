@@ -39,7 +39,8 @@ BroadphaseInput random_input(int seed) {
 Pairs test_all(const BroadphaseInput& input) {
   const int count = static_cast<int>(input.boxes.size());
   const auto plane_of = [&](int geom) {
-    const auto at = std::find_if(input.planes.begin(), input.planes.end(), [&](const auto& p) { return p.geom == geom; });
+    const auto at =
+        std::find_if(input.planes.begin(), input.planes.end(), [&](const auto& p) { return p.geom == geom; });
     return at == input.planes.end() ? nullptr : &*at;
   };
   const auto reaches = [&](const BroadphaseInput::HalfSpace& plane, int geom) {
@@ -123,21 +124,18 @@ TEST(Broadphase, DoesNotAllocateOnceWarm) {
   EXPECT_EQ(pairs, test_all(input));
 }
 
-TEST(Broadphase, VisitsFewBoxesOfAPile) {
-  // A floor of 50 m among grains of 5 mm must not make every box look at every other one: ten times the grains may not
-  // take more than thirty times as long. The clock is not asked; nodes are cheap to count by the forest's shape.
+TEST(Broadphase, LargeBoxesDoNotSwellTheTreeOfTheGrains) {
+  // Sizes a factor of 8 apart live in trees of their own: beside a floor of 50 m every node over grains of 5 mm is as
+  // small as the pile.
   for (const int count : {1000, 10000}) {
     const BroadphaseInput input = make_pile(count, 0.005, true);
     BroadphaseWorkspace workspace;
     Pairs pairs;
     find_pairs(input, workspace, pairs);
-    // Sizes a factor of 8 apart live in trees of their own, so the inner boxes over the grains are as small as the pile.
     const double pile = 0.02 * std::cbrt(count);
-    for (const auto& node : workspace.moving.nodes) {
-      const double width = -node.bound[4] - node.bound[0];
-      EXPECT_TRUE(width < pile || node.geom == count + 1) << width;
-    }
-    EXPECT_EQ(workspace.moving.nodes.size(), static_cast<std::size_t>(2 * count));
+    int large = 0;
+    for (const auto& node : workspace.moving.nodes) large += -node.bound[4] - node.bound[0] > pile ? 1 : 0;
+    EXPECT_EQ(large, 1);
   }
 }
 
@@ -148,8 +146,8 @@ TEST(Boxes, AreTheSupportOfTheShape) {
     for (int k = 0; k < 40; ++k) points.push_back(random.normal3());
     return make_polytope(points);
   }();
-  const std::array<Shape, 7> shapes{Sphere{0.3},      Capsule{0.2, 0.5}, Box{Vec3(0.3, 0.4, 0.5)},
-                                    Cylinder{0.3, 0.5}, Cone{0.3, 0.5},  Ellipsoid{Vec3(0.2, 0.3, 0.5)},
+  const std::array<Shape, 7> shapes{Sphere{0.3},        Capsule{0.2, 0.5}, Box{Vec3(0.3, 0.4, 0.5)},
+                                    Cylinder{0.3, 0.5}, Cone{0.3, 0.5},    Ellipsoid{Vec3(0.2, 0.3, 0.5)},
                                     ConvexMesh{hull}};
   for (int seed = 0; seed < 1000; ++seed) {
     Random random(seed);

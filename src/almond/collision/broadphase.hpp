@@ -32,20 +32,23 @@ struct BroadphaseInput {
 
 /// Scratch; grows on first use.
 struct BroadphaseWorkspace {
-  /// Nodes in preorder: the subtree of a node ends before `skip`. A leaf holds one geom.
+  /// lower, 0, -upper, 0: the union of two boxes is the smaller of each entry.
+  using Bound = Eigen::Array<double, 8, 1>;
+  /// Nodes in preorder: the subtree of a node ends before `skip`. A leaf holds a few items.
   struct Node {
-    double bound[8];  // lower, 0, -upper, 0: the union is the smaller of each
+    Bound bound;
     int skip;
-    int geom;  // -1: inner node
+    int begin, count;  // count = 0: inner node
   };
   struct Item {
     Vec3 center;
     int size_class, geom;
   };
   struct Forest {
-    std::vector<int> geoms;   // ascending
-    std::vector<Aabb> boxes;  // (geoms)
-    std::vector<Item> items;  // (geoms)
+    std::vector<int> geoms;     // ascending
+    std::vector<Aabb> boxes;    // (geoms)
+    std::vector<Item> items;    // (geoms) in the order of the leaves
+    std::vector<Bound> bounds;  // (items)
     std::vector<Node> nodes;
   };
   Forest moving, standing;
