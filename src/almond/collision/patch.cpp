@@ -145,40 +145,39 @@ struct Clip {
 };
 
 /// Polygon within polygon. Corners on a line (within the tolerance) are kept as they are and no crossing is made beside
-/// them, so aligned faces keep the names of their vertices.
-void clip_polygon(const Clip& clip, Corners& corners) {
-  corners.count = 0;
-  for (int k = 0; k < clip.subject.count; ++k) corners.add({clip.subject.q[k], clip.name_subject(k), k});
-  Corners next;
-  for (int j = 0; j < clip.window.count && corners.count > 0; ++j) {
+/// them, so aligned faces keep the names of their vertices. Returns whichever buffer holds the answer.
+const Corners& clip_polygon(const Clip& clip, Corners& one, Corners& other) {
+  Corners *corners = &one, *next = &other;
+  for (int k = 0; k < clip.subject.count; ++k) corners->add({clip.subject.q[k], clip.name_subject(k), k});
+  for (int j = 0; j < clip.window.count && corners->count > 0; ++j) {
     Vec2 outward;
     if (!clip.edge_normal(j, outward)) continue;
-    next.count = 0;
-    double d = outward.dot(corners.item[0].q - clip.window.q[j]);
-    for (int k = 0; k < corners.count; ++k) {
-      const Corner& from = corners.item[k];
-      const Corner& to = corners.item[k + 1 == corners.count ? 0 : k + 1];
+    next->count = 0;
+    double d = outward.dot(corners->item[0].q - clip.window.q[j]);
+    for (int k = 0; k < corners->count; ++k) {
+      const Corner& from = corners->item[k];
+      const Corner& to = corners->item[k + 1 == corners->count ? 0 : k + 1];
       const double d_to = outward.dot(to.q - clip.window.q[j]);
       const bool from_in = d <= clip.tolerance, to_in = d_to <= clip.tolerance;
-      if (from_in) next.add(from);
+      if (from_in) next->add(from);
       if (from_in != to_in) {
         const bool strict = std::min(d, d_to) < -clip.tolerance;
         const int edge = from_in ? ~j : from.edge;
         if (strict) {
-          next.add({from.q + (to.q - from.q) * (d / (d - d_to)), clip.name_meeting(from.edge, j), edge});
+          next->add({from.q + (to.q - from.q) * (d / (d - d_to)), clip.name_meeting(from.edge, j), edge});
         } else if (from_in) {
-          next.item[next.count - 1].edge = edge;
+          next->item[next->count - 1].edge = edge;
         }
       }
       d = d_to;
     }
     std::swap(corners, next);
   }
+  return *corners;
 }
 
 /// Edge or point within polygon.
 void clip_edge(const Clip& clip, Corners& corners) {
-  corners.count = 0;
   const bool point = clip.subject.count == 1 || clip.subject.extent <= 0.0;
   const Vec2 start = clip.subject.q[0];
   const Vec2 d = point ? Vec2(Vec2::Zero()) : Vec2(clip.subject.q[1] - start);
@@ -201,7 +200,6 @@ void clip_edge(const Clip& clip, Corners& corners) {
 
 /// Edge or point against edge or point. Parallel edges share a length, others cross in one point.
 void meet_edges(const Clip& clip, Corners& corners) {
-  corners.count = 0;
   const Shadow &s = clip.subject, &w = clip.window;
   if (s.count == 1 || s.extent <= clip.tolerance) return corners.add({s.q[0], clip.name_subject(0), 0});
   if (w.count == 1 || w.extent <= clip.tolerance) return corners.add({w.q[0], clip.name_window(0), 0});
@@ -247,14 +245,14 @@ int add_patch(const Facet& a, const Facet& b, const Vec3& n, const PairOptions& 
   // The window has to be a polygon if there is one; otherwise the choice changes nothing but the order.
   const bool flipped = shadow_a.count < 3 && shadow_b.count >= 3;
   const Clip clip = flipped ? Clip{shadow_a, shadow_b, true, tolerance} : Clip{shadow_b, shadow_a, false, tolerance};
-  Corners corners;
+  Corners one, other;
   if (clip.window.count < 3) {
-    meet_edges(clip, corners);
+    meet_edges(clip, one);
   } else if (clip.subject.count < 3) {
-    clip_edge(clip, corners);
-  } else {
-    clip_polygon(clip, corners);
+    clip_edge(clip, one);
   }
+  const bool polygons = clip.window.count >= 3 && clip.subject.count >= 3;
+  const Corners& corners = polygons ? clip_polygon(clip, one, other) : one;
 
   const int first = static_cast<int>(manifold.points.size());
   for (int k = 0; k < corners.count; ++k) {
