@@ -151,6 +151,26 @@ TEST(BoxBox, ExchangeAndRigidMotion) {
   }
 }
 
+TEST(BoxBox, SizeDoesNotMatter) {
+  // Powers of two scale without rounding: every tolerance is relative if and only if the answers are equal bit by bit.
+  for (int seed = 0; seed < 2000; ++seed) {
+    const Scene s = random_scene(seed);
+    const Manifold one = collide(s);
+    for (const double factor : {0x1.0p-14, 0x1.0p14}) {
+      const Manifold two = collide(
+          {Box{factor * s.a.half}, Box{factor * s.b.half}, {s.X_a.R, factor * s.X_a.p}, {s.X_b.R, factor * s.X_b.p}},
+          {100.0 * factor, 8});
+      ASSERT_EQ(one.points.size(), two.points.size()) << seed;
+      for (std::size_t k = 0; k < one.points.size(); ++k) {
+        EXPECT_EQ(factor * one.points[k].gap, two.points[k].gap) << seed;
+        EXPECT_EQ(factor * one.points[k].p, two.points[k].p) << seed;
+        EXPECT_EQ(one.points[k].n, two.points[k].n) << seed;
+        EXPECT_EQ(one.points[k].feature, two.points[k].feature) << seed;
+      }
+    }
+  }
+}
+
 TEST(BoxBox, MovingAlongTheNormalOpensTheGap) {
   for (int seed = 0; seed < 2000; ++seed) {
     const Scene s = random_scene(seed);

@@ -130,6 +130,31 @@ TEST(ClosedForms, RigidMotionCarriesTheContactsAlong) {
   }
 }
 
+Shape scaled(const Shape& shape, double factor) {
+  if (const auto* s = std::get_if<Sphere>(&shape)) return Sphere{factor * s->radius};
+  if (const auto* s = std::get_if<Capsule>(&shape)) return Capsule{factor * s->radius, factor * s->half_length};
+  return Box{factor * std::get<Box>(shape).half};
+}
+
+TEST(ClosedForms, SizeDoesNotMatter) {
+  // Powers of two scale without rounding: every tolerance is relative if and only if the answers are equal bit by bit.
+  for (int seed = 0; seed < 1000; ++seed) {
+    const Scene s = random_scene(seed);
+    const Manifold one = collide(s.a, s.X_a, s.b, s.X_b);
+    for (const double factor : {0x1.0p-14, 0x1.0p14}) {
+      const Pose X_a{s.X_a.R, factor * s.X_a.p}, X_b{s.X_b.R, factor * s.X_b.p};
+      const Manifold two = collide(scaled(s.a, factor), X_a, scaled(s.b, factor), X_b, {100.0 * factor, 8});
+      ASSERT_EQ(one.points.size(), two.points.size()) << seed;
+      for (std::size_t k = 0; k < one.points.size(); ++k) {
+        EXPECT_EQ(factor * one.points[k].gap, two.points[k].gap) << seed;
+        EXPECT_EQ(factor * one.points[k].p, two.points[k].p) << seed;
+        EXPECT_EQ(one.points[k].n, two.points[k].n) << seed;
+        EXPECT_EQ(one.points[k].feature, two.points[k].feature) << seed;
+      }
+    }
+  }
+}
+
 TEST(ClosedForms, MovingAlongTheNormalOpensTheGap) {
   for (int seed = 0; seed < 1000; ++seed) {
     const Scene s = random_scene(seed);
