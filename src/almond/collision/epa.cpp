@@ -13,6 +13,8 @@ constexpr int kMaxIterations = EpaWorkspace::kMaxVertices - 4;
 constexpr double kFlat = 1e-10;     // of the size: thinner differences count as flat
 constexpr double kVisible = 1e-12;  // of the size: nearer points do not see a face, so new faces are no thinner
 constexpr double kConverged = 1e-13, kConvergedCurved = 1e-12;  // of the size: where to stop
+constexpr double kPolish = 1e-4;                                // of the size: bounds this close call Newton's method
+constexpr double kSameValley = 0.9998;                          // cosine
 constexpr double kConvergedEnough = 1e-9;                       // of the size: what counts as an answer
 
 /// Sets plane and corners of a face; false when it has no area.
@@ -27,6 +29,7 @@ bool set_face(EpaWorkspace& w, int f, int i, int j, int k) {
                                 : Vec3((c - b).cross(a - b));
   const double norm = n.norm();
   face.alive = norm > 0.0;
+  face.settled = false;
   if (!face.alive) return false;
   face.n = n / norm;
   face.d = face.n.dot(a.squaredNorm() <= b.squaredNorm() ? (a.squaredNorm() <= c.squaredNorm() ? a : c)
@@ -110,10 +113,28 @@ bool start_polytope(const Simplex& simplex, EpaWorkspace& w) {
   return ok;
 }
 
+/// Valleys of h whose bottom Newton's method has found.
+struct Valleys {
+  static constexpr int kMax = 4;
+  int count = 0;
+  Vec3 n[kMax];
+  CoreDistance deepest;  // the one with the least overlap
+
+  [[nodiscard]] bool holds(const Vec3& normal) const {
+    for (int i = 0; i < count; ++i)
+      if (n[i].dot(normal) > kSameValley) return true;
+    return false;
+  }
+  void add(const CoreDistance& found) {
+    if (count == 0 || found.gap > deepest.gap) deepest = found;
+    n[count++] = found.n;
+  }
+};
+
 int nearest_face(const EpaWorkspace& w) {
   int best = -1;
   for (int f = 0; f < w.num_faces; ++f)
-    if (w.face[f].alive && (best < 0 || w.face[f].d < w.face[best].d)) best = f;
+    if (w.face[f].alive && !w.face[f].settled && (best < 0 || w.face[f].d < w.face[best].d)) best = f;
   return best;
 }
 
@@ -182,26 +203,43 @@ bool add_vertex(EpaWorkspace& w, int seed, int index, double eps) {
   return true;
 }
 
-/// Weights of the point where the normal through the origin meets a face, at distance d.
-Simplex project_origin(const EpaWorkspace& w, const std::array<int, 3>& vertex, const Vec3& n, double d) {
+/// Weights of the point where the normal through the origin meets a face, at distance d, and how far beside the face.
+Simplex project_origin(const EpaWorkspace& w, const std::array<int, 3>& vertex, const Vec3& n, double d,
+                       double& beside) {
   Simplex face;
   face.count = 3;
   for (int i = 0; i < 3; ++i) {
     face.point[i] = w.vertex[vertex[i]];
     face.point[i].y -= d * n;
   }
-  reduce_simplex(face);
+  beside = reduce_simplex(face).norm();
   return face;
 }
 
-/// Points of both cores on a face, where the normal through the origin meets it.
-void set_witnesses(const EpaWorkspace& w, const std::array<int, 3>& vertex, CoreDistance& result) {
-  const Simplex face = project_origin(w, vertex, result.n, -result.gap);
-  result.p_a = result.p_b = Vec3::Zero();
-  for (int i = 0; i < face.count; ++i) {
-    result.p_a += face.weight[i] * face.point[i].a;
-    result.p_b += face.weight[i] * face.point[i].b;
+/// The same over all triangles of the flat face that (n, d) belongs to: mostly one of them has the point.
+Simplex project_on_plane(const EpaWorkspace& w, const std::array<int, 3>& vertex, const Vec3& n, double d, double size,
+                         double& least) {
+  Simplex best = project_origin(w, vertex, n, d, least);
+  for (int f = 0; f < w.num_faces && least > 0.0; ++f) {
+    const EpaFace& face = w.face[f];
+    if (!face.alive || face.d > d + 1e-6 * size || face.n.dot(n) < 1.0 - 1e-8) continue;
+    double beside = 0.0;
+    const Simplex candidate = project_origin(w, face.vertex, n, d, beside);
+    if (beside < least) least = beside, best = candidate;
   }
+  return best;
+}
+
+/// Points of both cores from the normal alone: B is moved out until the cores are apart along n, and back.
+void find_witnesses(Difference& difference, CoreDistance& result) {
+  const Vec3 step = (1e-3 * difference.size() - result.gap) * result.n;
+  Difference apart{difference.a, difference.b, {difference.X_ab.R, difference.X_ab.p + step}};
+  Simplex simplex;
+  CoreDistance seen;
+  static_cast<void>(solve_gjk(apart, simplex, seen));
+  const Vec3 middle = 0.5 * (seen.p_a + seen.p_b - step);
+  result.p_a = middle - 0.5 * result.gap * result.n;
+  result.p_b = middle + 0.5 * result.gap * result.n;
 }
 
 }  // namespace
@@ -225,12 +263,14 @@ void solve_epa(Difference& difference, const Simplex& start, EpaWorkspace& w, Co
     return;
   }
 
-  double least_overlap = kInfinity, lower = -kInfinity, polish_below = 1e-4;
+  double least_overlap = kInfinity, lower = -kInfinity, polish_below = kPolish, beside = 0.0;
   bool done = false;
   std::array<int, 3> corners{};
+  Valleys valleys;
   for (int iteration = 0; iteration < kMaxIterations && !done; ++iteration) {
     const int f = nearest_face(w);
-    if (f < 0) break;
+    // Nothing is left that could lie below the valleys found.
+    if (f < 0 || (valleys.count > 0 && w.face[f].d >= -valleys.deepest.gap - kConvergedCurved * size)) break;
     const Vec3 n = w.face[f].n;
     const double d = w.face[f].d;
     const DifferencePoint p = difference.support(n);
@@ -245,28 +285,48 @@ void solve_epa(Difference& difference, const Simplex& start, EpaWorkspace& w, Co
       corners = w.face[f].vertex;
     }
     if (done) break;
-    if (difference.curved() && overlap - d < polish_below * size) {
-      polish_below = 1e-2 * (overlap - d) / size;
-      // Beyond the bound of the polytope there is no better normal; far above it Newton has found another valley.
-      CoreDistance polished = result;
-      const Simplex face = project_origin(w, w.face[f].vertex, n, d);
-      if (polish_normal(difference, face, n, polished) && -polished.gap <= overlap) {
-        result = polished;
-        return;
+    if (difference.curved() && overlap - d < kPolish * size) {
+      // A small face over a known valley cannot hide another one.
+      w.face[f].settled = valleys.holds(n);
+      if (!w.face[f].settled && overlap - d < polish_below * size && valleys.count < Valleys::kMax) {
+        polish_below = 1e-2 * (overlap - d) / size;
+        CoreDistance polished;
+        const bool found =
+            polish_normal(difference, project_on_plane(w, w.face[f].vertex, n, d, size, beside), n, polished);
+        result.iterations += polished.iterations;
+        if (found && -polished.gap <= overlap) {
+          valleys.add(polished);
+          polish_below = kPolish;
+          w.face[f].settled = valleys.holds(n);
+        }
       }
+      if (w.face[f].settled) continue;
     }
     w.vertex[w.num_vertices++] = p;
     if (!add_vertex(w, f, w.num_vertices - 1, kVisible * size)) break;
   }
-  if (!done) {
+  if (!done && valleys.count == 0) {
     // Out of room, or rounding has spoilt the polytope: the best normal seen, sharpened if it can be.
     result.gap = -least_overlap;
     if (difference.curved() &&
-        polish_normal(difference, project_origin(w, corners, result.n, least_overlap), result.n, result))
+        polish_normal(difference, project_on_plane(w, corners, result.n, least_overlap, size, beside), result.n,
+                      result))
       return;
   }
+  if (valleys.count > 0 && (!done || valleys.deepest.gap >= result.gap)) {
+    const int spent = result.iterations;
+    result = valleys.deepest;
+    result.iterations = spent;
+    return;
+  }
   result.converged = done || least_overlap - lower <= kConvergedEnough * size;
-  set_witnesses(w, corners, result);
+  const Simplex face = project_on_plane(w, corners, result.n, -result.gap, size, beside);
+  if (beside > 1e-9 * size) return find_witnesses(difference, result);
+  result.p_a = result.p_b = Vec3::Zero();
+  for (int i = 0; i < face.count; ++i) {
+    result.p_a += face.weight[i] * face.point[i].a;
+    result.p_b += face.weight[i] * face.point[i].b;
+  }
 }
 
 }  // namespace almond

@@ -20,6 +20,7 @@ struct EpaFace {
   Vec3 n;
   double d = 0.0;
   bool alive = false;
+  bool settled = false;  // within bounds, and the valley below is known
 };
 
 struct EpaWorkspace {

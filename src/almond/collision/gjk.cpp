@@ -10,7 +10,8 @@ namespace almond {
 namespace {
 
 constexpr int kMaxIterations = 64;
-constexpr double kTouching = 1e-9;  // of the size: nearer cores leave fewer than 7 digits of the normal
+constexpr int kMaxStalls = 6;
+constexpr double kTouching = 1e-12;  // of the size: nearer cores leave no digits of the normal
 
 /// Weights of the point of a face nearest to the origin, and which of the points carry them.
 struct Nearest {
@@ -101,10 +102,37 @@ Nearest nearest_on_tetrahedron(const DifferencePoint* p, bool& inside) {
   return best;
 }
 
-CoreDistance make_distance(const Simplex& simplex, const Vec3& v) {
+/// Direction from v to the origin. Near contact v itself has few digits left, so it is made exactly perpendicular to
+/// the edge or face it lies on.
+Vec3 make_normal(const Simplex& simplex, const Vec3& v, double distance) {
+  const auto& p = simplex.point;
+  const Vec3 n = -v / distance;
+  if (simplex.count == 2) {
+    const Vec3 e = p[1].y - p[0].y;
+    const Vec3 across = n - e * (e.dot(n) / e.squaredNorm());
+    if (across.norm() > 0.5) return across.normalized();
+  }
+  if (simplex.count == 3) {
+    const Vec3 e = p[1].y - p[0].y, f = p[2].y - p[0].y, normal = e.cross(f);
+    const double area = normal.norm(), length = std::max({e.norm(), f.norm(), (f - e).norm()});
+    // A sliver's plane is known less well than v.
+    if (area > distance * length) return normal * (normal.dot(n) < 0.0 ? -1.0 / area : 1.0 / area);
+  }
+  return n;
+}
+
+bool is_known(const Simplex& simplex, const Vec3& y) {
+  for (int i = 0; i < simplex.count; ++i)
+    if (simplex.point[i].y == y) return true;
+  return false;
+}
+
+CoreDistance make_distance(const Simplex& simplex, const Vec3& n) {
   CoreDistance result;
-  result.gap = v.norm();
-  result.n = -v / result.gap;
+  result.n = n;
+  Vec3 v = Vec3::Zero();
+  for (int i = 0; i < simplex.count; ++i) v += simplex.weight[i] * simplex.point[i].y;
+  result.gap = -n.dot(v);
   for (int i = 0; i < simplex.count; ++i) {
     result.p_a += simplex.weight[i] * simplex.point[i].a;
     result.p_b += simplex.weight[i] * simplex.point[i].b;
@@ -144,51 +172,49 @@ GjkState solve_gjk(Difference& difference, Simplex& simplex, CoreDistance& resul
   simplex.point[0] = difference.support(first);
   simplex.weight[0] = 1.0;
   Vec3 v = simplex.point[0].y;
-  double polish_below = 1e-2;
-  int iterations = 0;
-  bool converged = false;
-  for (; iterations < kMaxIterations; ++iterations) {
+  CoreDistance best;
+  double least_gap = kInfinity, polish_below = 1e-2;
+  int stalls = 0;
+  for (int iteration = 0; iteration < kMaxIterations && stalls < kMaxStalls; ++iteration) {
     const double distance = v.norm();
-    if (distance <= kTouching * size) {
-      result.iterations += iterations;
-      return GjkState::kTouching;
-    }
-    const Vec3 n = -v / distance;
+    if (distance <= kTouching * size) return GjkState::kTouching;
+    ++result.iterations;
+    const Vec3 n = make_normal(simplex, v, distance);
     const DifferencePoint w = difference.support(n);
-    const double duality_gap = distance + n.dot(w.y);
-    if (duality_gap <= 1e-14 * (size + distance)) {
-      converged = true;
-      break;
+    const double duality_gap = n.dot(w.y - simplex.point[0].y);
+    if (duality_gap < least_gap) {
+      least_gap = duality_gap;
+      best = make_distance(simplex, n);
     }
+    if (duality_gap <= 1e-14 * (size + distance) || is_known(simplex, w.y)) break;
     // Near the end smooth surfaces let the simplex close in by a constant factor only; Newton's method squares the
     // error.
-    if (difference.curved() && duality_gap < polish_below * size && duality_gap < distance) {
+    if (difference.curved() && duality_gap < polish_below * size) {
       polish_below = 1e-3 * duality_gap / size;
-      if (polish_normal(difference, simplex, n, result)) {
-        result.iterations += iterations;
+      // Only between cores apart is a valley the answer; EPA looks at all of them.
+      CoreDistance polished;
+      const bool found = polish_normal(difference, simplex, n, polished);
+      result.iterations += polished.iterations;
+      if (found && polished.gap > 0.0) {
+        polished.iterations = result.iterations;
+        result = polished;
         return GjkState::kApart;
       }
     }
     Simplex next = simplex;
     next.point[next.count++] = w;
     const Vec3 v_next = reduce_simplex(next);
-    if (next.count == 4) {
-      simplex = next;
-      result.iterations += iterations;
-      return GjkState::kTouching;
-    }
-    // No progress: rounding is reached.
-    if (!(v_next.squaredNorm() < v.squaredNorm())) {
-      converged = duality_gap <= 1e-10 * (size + distance);
-      break;
-    }
     simplex = next;
+    if (next.count == 4) return GjkState::kTouching;
+    // The length of v stops to shrink while its direction still improves: a normal off by δ costs δ²/2 of it only.
+    if (!(v_next.squaredNorm() < v.squaredNorm())) ++stalls;
     v = v_next;
   }
-  const int spent = result.iterations + iterations;
-  result = make_distance(simplex, v);
-  result.converged = converged;
-  result.iterations = spent;
+  best.converged = least_gap <= 1e-10 * (size + best.gap);
+  // Too near for GJK's rounding, near enough for EPA.
+  if (!best.converged && best.gap < 1e-6 * size) return GjkState::kTouching;
+  best.iterations = result.iterations;
+  result = best;
   return GjkState::kApart;
 }
 

@@ -69,13 +69,19 @@ bool contains(const Triangle& triangle, int id) {
 
 enum class Owner : std::uint8_t { kEdge, kFace, kNeighbor };
 
+/// The surface around an edge or corner, as seen along a normal n.
+struct Surroundings {
+  Owner owner = Owner::kEdge;
+  Vec3 outward = Vec3::Zero();  // sum of the normals
+};
+
 /// To whom a contact with normal n at an edge or corner of a triangle belongs.
 template <class Surface>
-Owner find_owner(const Surface& surface, const Triangle& triangle, const Touched& touched, const Vec3& n) {
-  bool supported = true;
-  double nearest = triangle.n.dot(n);
-  const double own = nearest;
-  bool elsewhere = false;
+Surroundings look_around(const Surface& surface, const Triangle& triangle, const Touched& touched, const Vec3& n) {
+  Surroundings result;
+  const double own = triangle.n.dot(n);
+  double nearest = own;
+  bool supported = true, elsewhere = false;
   const Vec3& origin = triangle.corner[touched.k[0]];
   surface.visit_around(triangle, touched.k[0], [&](const Triangle& other) {
     // Around an edge only the faces that share it count.
@@ -84,14 +90,19 @@ Owner find_owner(const Surface& surface, const Triangle& triangle, const Touched
       const Vec3 d = corner - origin;
       if (n.dot(d) > kSameNormal * d.norm()) supported = false;
     }
+    result.outward += other.n;
     const double alignment = other.n.dot(n);
     if (alignment > nearest) {
       nearest = alignment;
       elsewhere = other.n.dot(triangle.n) < 1.0 - 1e-8;
     }
   });
-  if (supported) return own >= -kSameNormal ? Owner::kEdge : Owner::kNeighbor;
-  return elsewhere && nearest > own + kSameNormal ? Owner::kNeighbor : Owner::kFace;
+  if (supported) {
+    result.owner = own >= -kSameNormal ? Owner::kEdge : Owner::kNeighbor;
+  } else {
+    result.owner = elsewhere && nearest > own + kSameNormal ? Owner::kNeighbor : Owner::kFace;
+  }
+  return result;
 }
 
 /// Barycentric test of the shadow of p along the face's normal.
@@ -145,6 +156,28 @@ void touch_edge(const Triangle& triangle, const Touched& touched, const ConvexDi
   w.found.points.push_back({0.5 * (distance.p_a + distance.p_b), distance.n, distance.gap, name});
 }
 
+/// Overlapping cores: the shortest way out of a single triangle may lead under its neighbour, and so for the neighbour.
+/// Seen from a little farther out along the surface's own normal the nearest features are the right ones.
+template <class Surface>
+Owner look_from_outside(const Surface& surface, const Triangle& triangle, const Core& core, const Vec3& outward,
+                        const Other& other, ConvexDistance& distance, Touched& touched, ConvexWorkspace::Impl& w) {
+  const double length = outward.norm();
+  if (!(length > 0.0)) return Owner::kNeighbor;
+  // The way out of the triangle alone may be much shorter than that of the whole surface.
+  Vec3 step = outward * (3.0 * -(distance.gap + other.core.radius) / length);
+  ConvexDistance seen;
+  for (int tries = 0;; ++tries, step *= 4.0) {
+    if (tries == 5) return Owner::kNeighbor;
+    seen = compute_distance(core, Pose{}, other.core, Pose{other.X.R, other.X.p + step}, w.epa);
+    if (seen.gap > -other.core.radius) break;
+  }
+  seen.gap -= seen.n.dot(step);
+  seen.p_b = seen.p_a + seen.gap * seen.n;
+  distance = seen;
+  touched = find_touched(triangle, seen.n);
+  return touched.count < 3 ? look_around(surface, triangle, touched, seen.n).owner : Owner::kFace;
+}
+
 template <class Surface>
 void touch_triangle(const Surface& surface, int t, const Other& other, ConvexWorkspace::Impl& w) {
   const Triangle triangle = surface.triangle(t);
@@ -156,13 +189,18 @@ void touch_triangle(const Surface& surface, int t, const Other& other, ConvexWor
     return;
   }
   const Core core = make_triangle_core(triangle.corner[0], triangle.corner[1], triangle.corner[2]);
-  const ConvexDistance distance = compute_distance(core, Pose{}, other.core, other.X, w.epa);
+  ConvexDistance distance = compute_distance(core, Pose{}, other.core, other.X, w.epa);
   const bool deep = distance.n.dot(triangle.n) < 0.0;
   // Behind a height field lies its ground, however far.
   if (!(distance.gap <= other.options.margin) && !(Surface::kSolidBelow && deep)) return;
-  const Touched touched = find_touched(triangle, distance.n);
+  Touched touched = find_touched(triangle, distance.n);
   Owner owner = Owner::kFace;
-  if (touched.count < 3) owner = find_owner(surface, triangle, touched, distance.n);
+  if (touched.count < 3) {
+    const Surroundings around = look_around(surface, triangle, touched, distance.n);
+    owner = around.owner;
+    if (owner == Owner::kNeighbor && distance.gap < -other.core.radius)
+      owner = look_from_outside(surface, triangle, core, around.outward, other, distance, touched, w);
+  }
   if (owner == Owner::kEdge) touch_edge(triangle, touched, distance, other, w);
   if (owner == Owner::kFace && in_front) touch_face(triangle, other, w);
 }
