@@ -181,7 +181,7 @@ GjkState solve_gjk(Difference& difference, Simplex& simplex, CoreDistance& resul
     ++result.iterations;
     const Vec3 n = make_normal(simplex, v, distance);
     const DifferencePoint w = difference.support(n);
-    const double duality_gap = n.dot(w.y - simplex.point[0].y);
+    const double duality_gap = n.dot(w.y - v);
     if (duality_gap < least_gap) {
       least_gap = duality_gap;
       best = make_distance(simplex, n);
