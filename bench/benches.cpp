@@ -4,7 +4,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/load/problem_file.hpp"
-#include "almond/load/text.hpp"
+#include "almond/base/text.hpp"
 
 namespace almond::bench {
 namespace {

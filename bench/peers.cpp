@@ -10,7 +10,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/load/npz.hpp"
-#include "almond/load/text.hpp"
+#include "almond/base/text.hpp"
 #include "almond/solver/certificate.hpp"
 #include "bench/process.hpp"
 

@@ -22,7 +22,7 @@ ALLOWED = {
     "dynamics": {"base", "model"},
     "collision": {"base", "model"},
     "sim": {"base", "model", "dynamics", "collision", "solver"},
-    "scenes": {"base", "solver", "model", "load"},
+    "scenes": {"base", "solver", "model", "load", "dynamics", "collision", "sim"},
     "bench": {"base", "solver", "model", "load", "dynamics", "collision", "sim", "scenes"},
 }
 ALLOWED["apps"] = set(ALLOWED)

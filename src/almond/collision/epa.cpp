@@ -242,6 +242,25 @@ void find_witnesses(Difference& difference, CoreDistance& result) {
   result.p_b = middle + 0.5 * result.gap * result.n;
 }
 
+/// The origin on a corner of D, say the tip of a cone: every face there has d = 0 and none lies on D, while a direction
+/// between them does. Tries their mean.
+bool touches_corner(Difference& difference, const EpaWorkspace& w, double d, CoreDistance& result) {
+  const double size = difference.size();
+  Vec3 sum = Vec3::Zero();
+  int count = 0;
+  for (int f = 0; f < w.num_faces; ++f)
+    if (w.face[f].alive && w.face[f].d <= d + 1e-10 * size) sum += w.face[f].n, ++count;
+  const double length = sum.norm();
+  if (count < 3 || !(length > 1e-3)) return false;
+  const Vec3 n = sum / length;
+  if (!(n.dot(difference.support(n).y) <= d + kConvergedCurved * size)) return false;
+  result.gap = -d;
+  result.n = n;
+  result.converged = true;
+  find_witnesses(difference, result);
+  return true;
+}
+
 }  // namespace
 
 void solve_epa(Difference& difference, const Simplex& start, EpaWorkspace& w, CoreDistance& result) {
@@ -277,6 +296,7 @@ void solve_epa(Difference& difference, const Simplex& start, EpaWorkspace& w, Co
     const double overlap = n.dot(p.y);
     lower = d;
     ++result.iterations;
+    if (difference.curved() && iteration % 8 == 7 && touches_corner(difference, w, d, result)) return;
     done = overlap - d <= (difference.curved() ? kConvergedCurved : kConverged) * size;
     if (overlap < least_overlap || done) {
       least_overlap = overlap;

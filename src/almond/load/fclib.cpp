@@ -10,7 +10,7 @@
 #include "almond/load/delassus.hpp"
 #include "almond/load/hdf5_file.hpp"
 #include "almond/load/problem_parts.hpp"
-#include "almond/load/text.hpp"
+#include "almond/base/text.hpp"
 
 namespace almond {
 namespace {

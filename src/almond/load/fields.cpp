@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "almond/base/check.hpp"
-#include "almond/load/text.hpp"
+#include "almond/base/text.hpp"
 
 namespace almond {
 namespace {
@@ -159,6 +159,7 @@ Csr FieldReader::csr(const std::string& name, std::int64_t rows, std::int64_t co
 std::string FieldReader::text(const std::string& name) const {
   const NpzArray& array = archive_.at(name);
   require(array.is_text(), where(name) + ": numbers, expected text");
+  require(array.is_one_text(), where(name) + ": a list of texts, expected one");
   return std::get<std::string>(array.data);
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "almond/base/check.hpp"
-#include "almond/load/text.hpp"
+#include "almond/base/text.hpp"
 
 namespace almond {
 namespace {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 #include "almond/load/npz.hpp"
-#include "almond/load/text.hpp"
 
 namespace almond {
 namespace {
@@ -67,7 +67,8 @@ json nest(const std::vector<Value>& values, const std::vector<std::int64_t>& sha
 }
 
 json to_value(const NpzArray& array, const std::string& where) {
-  if (array.is_text()) return std::get<std::string>(array.data);
+  if (array.is_one_text()) return std::get<std::string>(array.data);
+  if (array.is_text()) return std::get<std::vector<std::string>>(array.data);
   if (const auto* doubles = std::get_if<std::vector<double>>(&array.data)) {
     for (const double value : *doubles) {
       require(std::isfinite(value),

@@ -1,13 +1,14 @@
 #include "almond/load/npz.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cctype>
 #include <cstring>
 #include <limits>
 
 #include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 #include "almond/load/file_io.hpp"
-#include "almond/load/text.hpp"
 #include "almond/load/zip.hpp"
 
 namespace almond {
@@ -143,7 +144,7 @@ std::vector<Value> copy_values(const char* bytes, const NpyHeader& header) {
   return values;
 }
 
-/// Byte text as it is; Unicode text (UTF-32) as UTF-8. Trailing zeros are padding.
+/// One item: byte text as it is; Unicode text (UTF-32) as UTF-8. Trailing zeros are padding.
 std::string copy_text(const char* bytes, const NpyHeader& header) {
   std::string text;
   if (header.kind == 'S') {
@@ -171,6 +172,49 @@ std::string copy_text(const char* bytes, const NpyHeader& header) {
   }
   text.erase(text.find_last_not_of('\0') + 1);
   return text;
+}
+
+std::vector<std::string> copy_texts(const char* bytes, const NpyHeader& header) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < header.count; ++i) texts.push_back(copy_text(bytes + i * header.item_size, header));
+  return texts;
+}
+
+/// UTF-8 -> code points. A byte that belongs to no character becomes U+FFFD.
+std::u32string decode_utf8(const std::string& text) {
+  std::u32string points;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t more = lead < 0x80 ? 0 : lead >> 5 == 0x6 ? 1 : lead >> 4 == 0xe ? 2 : lead >> 3 == 0x1e ? 3 : 4;
+    char32_t point = more == 0 ? lead : lead & (0x3fU >> more);
+    std::size_t read = 1;
+    for (; more < 4 && read <= more && i + read < text.size(); ++read) {
+      const auto next = static_cast<unsigned char>(text[i + read]);
+      if ((next & 0xc0) != 0x80) break;
+      point = point << 6 | (next & 0x3f);
+    }
+    const bool whole = more < 4 && read == more + 1 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
+    points.push_back(whole ? point : U'\ufffd');
+    i += whole ? read : 1;
+  }
+  return points;
+}
+
+/// Items of equal width in UTF-32, filled up with zeros; NumPy has no items without width.
+std::string encode_texts(const std::vector<std::string>& texts, std::string& descr) {
+  std::vector<std::u32string> items;
+  std::size_t width = 1;
+  for (const std::string& text : texts) {
+    items.push_back(decode_utf8(text));
+    width = std::max(width, items.back().size());
+  }
+  descr = "<U" + std::to_string(width);
+  std::string data;
+  for (std::u32string& item : items) {
+    item.resize(width, U'\0');
+    data.append(reinterpret_cast<const char*>(item.data()), width * sizeof(char32_t));
+  }
+  return data;
 }
 
 NpzArray parse_npy(const std::string& bytes, const std::string& where) {
@@ -205,6 +249,8 @@ NpzArray parse_npy(const std::string& bytes, const std::string& where) {
   else if ((header.kind == 'S' || header.kind == 'U') && header.count == 1) {
     array.data = copy_text(data, header);
     array.shape.clear();
+  } else if ((header.kind == 'S' || header.kind == 'U') && header.shape.size() == 1) {
+    array.data = copy_texts(data, header);
   } else {
     throw Error(where + ": dtype " + quote(type) + ", expected float64, int64 or int32");
   }
@@ -225,6 +271,8 @@ std::string make_npy(const NpzArray& array) {
   } else if (const auto* ints = std::get_if<std::vector<std::int32_t>>(&array.data)) {
     descr = "<i4";
     append(*ints);
+  } else if (const auto* texts = std::get_if<std::vector<std::string>>(&array.data)) {
+    data = encode_texts(*texts, descr);
   } else {
     data = std::get<std::string>(array.data);
     if (data.empty()) data.assign(1, '\0');
@@ -254,6 +302,7 @@ std::int64_t NpzArray::size() const {
   if (const auto* longs = std::get_if<std::vector<std::int64_t>>(&data))
     return static_cast<std::int64_t>(longs->size());
   if (const auto* ints = std::get_if<std::vector<std::int32_t>>(&data)) return static_cast<std::int64_t>(ints->size());
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&data)) return static_cast<std::int64_t>(texts->size());
   return 1;
 }
 

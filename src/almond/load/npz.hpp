@@ -2,7 +2,7 @@
 // Named NumPy arrays in a .npz file (or, with the same content, a JSON object): what problem files are made of.
 //
 // Read: stored or deflated members; little-endian float64/32, signed and unsigned integers up to 64 bits, bool, byte
-// and Unicode text; C and Fortran order. Written: C order, float64, int64, int32, byte text.
+// and Unicode text; C and Fortran order. Written: C order, float64, int64, int32, byte text, lists of Unicode texts.
 
 #include <cstdint>
 #include <map>
@@ -16,8 +16,9 @@ namespace almond {
 
 /// One array in C order. Other number types are widened to double or int64 on reading.
 struct NpzArray {
-  using Data = std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::int32_t>, std::string>;
-  std::vector<std::int64_t> shape;  // () for a scalar or a text
+  using Data = std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::int32_t>, std::string,
+                            std::vector<std::string>>;  // texts in UTF-8
+  std::vector<std::int64_t> shape;                      // () for a scalar or a text
   Data data;
 
   NpzArray() = default;
@@ -25,8 +26,12 @@ struct NpzArray {
       : shape(std::move(array_shape)), data(std::move(values)) {}
   explicit NpzArray(const VecX& vector);
   explicit NpzArray(std::string text) : data(std::move(text)) {}
+  explicit NpzArray(std::vector<std::string> texts)
+      : shape{static_cast<std::int64_t>(texts.size())}, data(std::move(texts)) {}
 
-  [[nodiscard]] bool is_text() const { return std::holds_alternative<std::string>(data); }
+  /// One text or a list of them.
+  [[nodiscard]] bool is_text() const { return is_one_text() || std::holds_alternative<std::vector<std::string>>(data); }
+  [[nodiscard]] bool is_one_text() const { return std::holds_alternative<std::string>(data); }
   [[nodiscard]] bool is_float() const { return std::holds_alternative<std::vector<double>>(data); }
   [[nodiscard]] std::int64_t size() const;  // number of values, 1 for a text
 };

@@ -5,9 +5,9 @@
 #include <functional>
 
 #include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 #include "almond/load/fields.hpp"
 #include "almond/load/problem_parts.hpp"
-#include "almond/load/text.hpp"
 
 namespace almond {
 namespace {
@@ -143,10 +143,27 @@ std::vector<double> read_start(const FieldReader& fields, const std::string& nam
 
 const std::vector<std::string>& known_fields() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> list = {"name",         "b",           "e",         "mu",      "subsystem_offsets",
-                                     "eh",           "es",          "ks",        "bs",      "eq",
-                                     "eb",           "limit",       "v0",        "lambda0", "subsystem_tree",
-                                     "tree_bodies",  "tree_parent", "tree_dofs", "tree_S",  "tree_M",
+    std::vector<std::string> list = {"name",
+                                     "b",
+                                     "e",
+                                     "mu",
+                                     "subsystem_offsets",
+                                     "eh",
+                                     "es",
+                                     "ks",
+                                     "bs",
+                                     "eq",
+                                     "eb",
+                                     "limit",
+                                     "limit_s",
+                                     "v0",
+                                     "lambda0",
+                                     "subsystem_tree",
+                                     "tree_bodies",
+                                     "tree_parent",
+                                     "tree_dofs",
+                                     "tree_S",
+                                     "tree_M",
                                      "tree_diagonal"};
     for (const std::string matrix : {"A", "J", "Jh", "Js", "Jq", "Jb"}) {
       for (const std::string suffix : {"", "_data", "_indices", "_indptr", "_shape"}) list.push_back(matrix + suffix);
@@ -196,6 +213,11 @@ ContactProblem problem_from_fields(const NpzArchive& archive, LoadReport& report
       problem.soft[i].e = es[i];
       problem.soft[i].k = k[i];
       problem.soft[i].b = b[i];
+    }
+    if (fields.has("limit_s")) {
+      const std::vector<double> limit =
+          fields.doubles_from("limit_s", per_row(es), 0.0, true, "one limit per soft row");
+      for (std::size_t i = 0; i < es.size(); ++i) problem.soft[i].limit = limit[i] >= kNoLimit ? kInfinity : limit[i];
     }
   }
   if (!eb.empty()) {

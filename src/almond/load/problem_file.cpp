@@ -9,7 +9,7 @@
 #include "almond/load/file_io.hpp"
 #include "almond/load/npz.hpp"
 #include "almond/load/problem_fields.hpp"
-#include "almond/load/text.hpp"
+#include "almond/base/text.hpp"
 
 namespace almond {
 namespace {

@@ -1,6 +1,7 @@
 // ContactProblem -> named arrays. Every entry of every block is written, zeros too, so that a problem comes back bit
 // for bit.
 
+#include <algorithm>
 #include <functional>
 
 #include "almond/load/problem_fields.hpp"
@@ -161,6 +162,9 @@ NpzArchive fields_from_problem(const ContactProblem& problem) {
   if (!problem.soft.empty()) {
     set_vector(archive, "ks", collect(problem.soft, &Row::k));
     set_vector(archive, "bs", collect(problem.soft, &Row::b));
+    std::vector<double> limit = collect(problem.soft, &Row::limit);
+    for (double& value : limit) value = std::min(value, kNoLimit);  // JSON has no infinity
+    if (*std::min_element(limit.begin(), limit.end()) < kNoLimit) set_vector(archive, "limit_s", std::move(limit));
   }
   if (!problem.bounded.empty()) set_vector(archive, "limit", collect(problem.bounded, &Row::limit));
   write_trees(problem, archive);

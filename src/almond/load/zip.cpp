@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "almond/base/check.hpp"
-#include "almond/load/text.hpp"
+#include "almond/base/text.hpp"
 
 namespace almond {
 namespace {

@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kProbeSweeps = 100, kProbeAnderson = 5;
 constexpr double kCheap = 5.0;                                   // price up to which a warm start goes straight to SPN
+constexpr double kChanged = 0.02;                                // natural map of a start that is worth a new look
+constexpr double kAffordable = 20.0;                             // price up to which that look is taken
 constexpr double kMostEffort = 1e5;                              // SubADMM iterations of one round
 constexpr double kSuspicious = 1e-3;                             // natural map after a round that may be a jam
 constexpr int kJamEffort = 2000;                                 // SubADMM iterations that show a jam
@@ -78,6 +80,17 @@ Status note_jam(unsigned who, const double* delta, const Island& island, AutoWor
   return Status::kStalled;
 }
 
+/// Whether the convex problem has an answer without slip; else λ is as before.
+bool hold(const Island& island, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
+  ws.start.assign(lambda, lambda + island.rows);
+  CanalOptions canal;
+  canal.convex = true;
+  canal.max_outer = 6;
+  if (solve_canal(island, canal, monitor, ws.canal, lambda) == Status::kSolved) return true;
+  std::copy(ws.start.begin(), ws.start.end(), lambda);
+  return false;
+}
+
 /// Nothing more to try: the answer, or no time left.
 bool is_final(Status status) { return status == Status::kSolved || status == Status::kTimeBudget; }
 
@@ -86,6 +99,11 @@ bool is_final(Status status) { return status == Status::kSolved || status == Sta
 Status run_auto_round(const Island& island, const AutoOptions& options, int round, Monitor& monitor, AutoWorkspace& ws,
                       double* lambda) {
   if (round == 0) {
+    ws.newton_price = 0.0;
+    if (options.prefer_stick && island.num_contacts > 1 && monitor.best_natural() > kChanged) {
+      ws.newton_price = monitor.newton_price = newton_price(island, ws.spn.surrogate.factor());
+      if (ws.newton_price < kAffordable && hold(island, monitor, ws, lambda)) return Status::kSolved;
+    }
     if (!has_many_rows(island)) {
       PgsOptions pgs;
       pgs.anderson = island.num_constraints > 1 ? kProbeAnderson : 0;
@@ -94,7 +112,8 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
       const Status status = solve_pgs(island, pgs, monitor, ws.pgs, lambda);
       if (is_final(status) || monitor.out_of_iterations()) return status;
     }
-    ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
+    if (ws.newton_price == 0.0) ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
+    monitor.newton_price = ws.newton_price;
     ws.effort = static_cast<int>(std::clamp(10.0 * ws.newton_price, 30.0, kMostEffort));
     ws.jams = 0;
     ws.canal_done = false;

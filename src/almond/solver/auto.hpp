@@ -14,6 +14,10 @@
 // one does, or a round ends far from the law, CANAL is next. Between flanks there are jams of the path as well as of
 // the problem.
 //
+// Coulomb's law may have several answers, a cube in a hand that holds and one that slides out. With prefer_stick, where the
+// start is far off, the convex problem comes first (CANAL with p = 0): its answer is unique, and if nothing slips in it,
+// it obeys the law.
+//
 // Rounds are separate calls: solve() gives every island its first round before any gets a second one.
 
 #include "almond/solver/canal.hpp"
@@ -25,6 +29,7 @@ namespace almond {
 
 struct AutoOptions {
   bool warm = false;  // λ comes from a neighbouring problem
+  bool prefer_stick = false;
   SubAdmmOptions admm;
 };
 
@@ -37,7 +42,7 @@ struct AutoWorkspace {
   int effort = 0;             // SubADMM iterations of the next round
   unsigned jams = 0;          // the methods that saw one, as bits
   bool canal_done = false;
-  std::vector<double> scratch;
+  std::vector<double> scratch, start;
 };
 
 inline constexpr int kAutoRounds = 12;

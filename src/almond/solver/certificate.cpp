@@ -41,9 +41,10 @@ double row_map(const RowView& view, double lambda, double w, double rho) {
   switch (view.kind) {
     case RowKind::kHard:
       return lambda - std::max(0.0, lambda - rho * w);
-    case RowKind::kBounded:
-      return lambda - std::clamp(lambda - rho * w, -view.row->limit, view.row->limit);
     case RowKind::kSoft:
+    case RowKind::kBounded:
+      if (std::isinf(view.row->limit)) return rho * w;
+      return lambda - std::clamp(lambda - rho * w, -view.row->limit, view.row->limit);
     case RowKind::kEquality:
       return rho * w;
   }
@@ -201,7 +202,8 @@ void judge_row(const RowView& view, double lambda, double Jv, double Jv_free, do
     raise(c.complementarity, std::abs(lambda * w));
     raise(c.cone_violation, -lambda);
   }
-  if (view.kind == RowKind::kBounded) raise(c.cone_violation, std::abs(lambda) - view.row->limit);
+  if (view.kind == RowKind::kBounded || view.kind == RowKind::kSoft)
+    raise(c.cone_violation, std::abs(lambda) - view.row->limit);
 }
 
 /// Open: no impulse. Slip: friction at its full and tangential motion. Everything else sticks.

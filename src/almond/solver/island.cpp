@@ -56,6 +56,8 @@ void append_row_data(const ContactProblem& problem, int scalar_index, Island& is
     const Row& r = problem.soft[i];
     e = r.k / r.b * r.e;
     compliance = 1.0 / r.b;
+    lower = -r.limit;
+    upper = r.limit;
   } else if (take(problem.equality)) {
     e = problem.equality[i].e;
   } else {

@@ -14,7 +14,8 @@
 //   λ       [ contact 0: t1 t2 n | contact 1 ... | row 0 | row 1 ... ]       (rows)
 //
 // All rows of one component are normalised to  w = J v + e,  λ = clamp(·/(1 + β·compliance), lower, upper):
-// hard [0, inf), equality (-inf, inf), bounded [-limit, limit], soft (-inf, inf) with compliance 1/b and e := (k/b) e.
+// hard [0, inf), equality (-inf, inf), bounded [-limit, limit], soft the same (limit often infinite) with
+// compliance 1/b and e := (k/b) e.
 
 #include <vector>
 

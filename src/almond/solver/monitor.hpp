@@ -36,7 +36,7 @@ class Monitor {
   void trace(const double* lambda, int iteration);
 
   [[nodiscard]] bool expired() const {
-    return clock_->expired() || (deadline_ms > 0.0 && clock_->watch.elapsed_ms() >= deadline_ms);
+    return exhausted() || clock_->expired() || (deadline_ms > 0.0 && clock_->watch.elapsed_ms() >= deadline_ms);
   }
   /// Whether trace() records anything: λ need not be made up for it otherwise.
   [[nodiscard]] bool tracing() const { return clock_->tracing; }
@@ -51,7 +51,13 @@ class Monitor {
   /// Replaces the best by this λ whatever its score (least violating answer of an infeasible problem).
   void force_best(const double* lambda);
 
+  /// Work done so far in first-order iterations; the same in every run, unlike time.
+  [[nodiscard]] double work() const { return pgs_sweeps + admm_iterations + newton_price * newton_steps; }
+  [[nodiscard]] bool exhausted() const { return max_work > 0.0 && work() >= max_work; }
+
   // Limits and counters of the running solve.
+  double max_work = 0.0;      // 0: none
+  double newton_price = 1.0;  // of a Newton step in first-order iterations
   int max_iterations = 0;    // 0: none
   double deadline_ms = 0.0;  // this island's share of the budget; 0: none
   int iterations = 0;        // outer iterations or sweeps so far, all methods together

@@ -281,11 +281,12 @@ int ContactProblem::add_hard(double e, const std::vector<SideInput>& sides) {
   return add_row(*this, hard, "hard row", row, sides);
 }
 
-int ContactProblem::add_soft(double e, double k, double b_row, const std::vector<SideInput>& sides) {
+int ContactProblem::add_soft(double e, double k, double b_row, const std::vector<SideInput>& sides, double limit) {
   Row row;
   row.e = e;
   row.k = k;
   row.b = b_row;
+  row.limit = limit;
   return add_row(*this, soft, "soft row", row, sides);
 }
 

@@ -9,9 +9,9 @@
 //
 //   contact   3 rows (t1, t2, n):  Signorini-Coulomb with friction mu on  J v + e              (5)
 //   hard      0 <= λ  _|_  J v + e >= 0                                                        (3)
-//   soft      λ = -k e - b J v, b > 0                                                          (4)
+//   soft      λ = -k e - b J v, b > 0, clamped to ±limit where one is set                      (4)
 //   equality  J v + e = 0, λ free
-//   bounded   -limit <= λ <= limit, opposing J v + e (dry joint friction, drives with an effort limit)
+//   bounded   -limit <= λ <= limit, opposing J v + e (dry joint friction)
 //
 // λ stacks contacts, hard, soft, equality, bounded, each in the order they were added. Units: v in m/s and rad/s, λ in
 // N s, e in m/s (for soft rows: m, with k and b already scaled by the time step).
@@ -78,9 +78,9 @@ struct Row {
   std::array<Side, 2> sides;
   int num_sides = 0;
   double e = 0.0;
-  double k = 0.0;      // soft only
-  double b = 0.0;      // soft only, > 0
-  double limit = 0.0;  // bounded only, >= 0 [N s]
+  double k = 0.0;            // soft only
+  double b = 0.0;            // soft only, > 0
+  double limit = kInfinity;  // |λ| at most, of soft and bounded rows [N s]
 };
 
 struct ContactProblem {
@@ -120,7 +120,7 @@ struct ContactProblem {
   int add_contact(double mu, const Vec3& e, const SideInput& side0);
   int add_contact(double mu, const Vec3& e, const SideInput& side0, const SideInput& side1);
   int add_hard(double e, const std::vector<SideInput>& sides);
-  int add_soft(double e, double k, double b, const std::vector<SideInput>& sides);
+  int add_soft(double e, double k, double b, const std::vector<SideInput>& sides, double limit = kInfinity);
   int add_equality(double e, const std::vector<SideInput>& sides);
   int add_bounded(double e, double limit, const std::vector<SideInput>& sides);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "almond/base/grow_vector.hpp"
 #include "almond/base/types.hpp"
 
 namespace almond {
@@ -44,9 +45,11 @@ struct Settings {
   double tol = 1e-8;              // paper residual <= tol and natural map <= tol / 10
   int max_iterations = 0;         // outer iterations; 0: no limit but the method's own
   double budget_ms = 0.0;         // wall-clock budget; 0: none
+  double max_work = 0.0;          // auto: first-order iterations per island, Newton steps at their price; 0: no limit
   bool warm_start = false;        // start from the λ in the Solution that is passed in
   int threads = 1;                // workers for islands, subsystems and constraints
   bool trace = false;             // record the residual over time (the clock stops while it is measured)
+  bool prefer_stick = false;      // auto: where the law has several answers, look for one without slip first
   bool fixed_iterations = false;  // run exactly max_iterations, no convergence tests (SubADMM, PGS, baselines)
 
   // CANAL, the paper's hyperparameters, with β = c / mean_i(tr W_ii / 3): c is free of units.
@@ -109,8 +112,8 @@ struct SolveInfo {
 };
 
 struct Solution {
-  VecX v;       // (n)
-  VecX lambda;  // (rows), see problem.hpp for the order
+  GrowVector v;       // (n)
+  GrowVector lambda;  // (rows), see problem.hpp for the order
   Status status = Status::kNumericalError;
   Certificate certificate;
   SolveInfo info;

@@ -42,8 +42,12 @@ void Workspace::forget() {
   for (const std::unique_ptr<IslandScratch>& s : impl_->scratch) {
     for (Surrogate* surrogate : {&s->work.spn.surrogate, &s->work.canal.surrogate, &s->strict_al.surrogate})
       surrogate->factor().forget();
-    s->work.admm.c = 0.0;
   }
+  forget_penalties();
+}
+
+void Workspace::forget_penalties() {
+  for (const std::unique_ptr<IslandScratch>& s : impl_->scratch) s->work.admm.c = 0.0;
 }
 
 namespace {
@@ -109,6 +113,7 @@ Status solve_island(const Island& island, const Settings& settings, int round, W
     case SolverKind::kAuto: {
       AutoOptions o;
       o.warm = settings.warm_start;
+      o.prefer_stick = settings.prefer_stick;
       o.admm = make_admm_options(settings, pool);
       return run_auto_round(island, o, round, s.monitor, s.work, lambda);
     }
@@ -156,6 +161,8 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
     const double residual_goal = 0.7 * settings.tol * std::sqrt(total * island.num_constraints);
     s.monitor.start(island, k, natural_goal, residual_goal, w.clock);
     s.monitor.max_iterations = settings.max_iterations;
+    s.monitor.max_work = settings.solver == SolverKind::kAuto ? settings.max_work : 0.0;
+    s.monitor.newton_price = 1.0;
     s.lambda.assign(island.rows, 0.0);
     if (warm) {
       for (int i = 0; i < island.num_constraints; ++i) {
@@ -170,7 +177,7 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
 
 /// v of an island, in the problem's order.
 void export_velocity(const ContactProblem& problem, const IslandWorkspace& ws, const Island& island,
-                     const MeasureWorkspace& measured, std::vector<double>& scratch, VecX& v) {
+                     const MeasureWorkspace& measured, std::vector<double>& scratch, GrowVector& v) {
   for (const Node& node : island.nodes) {
     const double* white = &measured.v[node.v_begin];
     if (node.subsystem >= 0) {
@@ -346,6 +353,7 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
   s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, round, pool, s);
   if (s.monitor.solved()) s.status = Status::kSolved;
   // Another round for what ran out of its own share of the time, or is worth one more approach.
+  if (s.status == Status::kTimeBudget && s.monitor.exhausted()) s.status = Status::kMaxIterations;
   const bool own_share = s.status == Status::kTimeBudget && !w.clock.expired();
   // Where the law holds to rounding already, impulses are so large that no double meets the residual.
   const bool again = s.status == Status::kStalled && settings.solver == SolverKind::kAuto && round + 1 < kAutoRounds &&

@@ -23,6 +23,8 @@ class Workspace {
   /// Drops what was learnt from earlier problems (orderings of factors, penalties) and keeps the memory: the next solve
   /// does all the work of a first one.
   void forget();
+  /// Drops the penalties only: the next solve gives the bits of a fresh workspace, whatever was solved before.
+  void forget_penalties();
   struct Impl;
   Impl& impl() { return *impl_; }
 

@@ -83,6 +83,7 @@ void validate_row(const ContactProblem& problem, const Row& row, RowKind kind, c
   if (kind == RowKind::kSoft) {
     require(std::isfinite(row.k) && row.k >= 0.0, place + ": k is " + to_text(row.k) + ", expected >= 0");
     require(std::isfinite(row.b) && row.b > 0.0, place + ": b is " + to_text(row.b) + ", expected > 0");
+    require(row.limit > 0.0, place + ": limit is " + to_text(row.limit) + ", expected > 0");
   }
   if (kind == RowKind::kBounded)
     require(std::isfinite(row.limit) && row.limit >= 0.0,

@@ -1,4 +1,4 @@
-#include "almond/load/text.hpp"
+#include "almond/base/text.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,0 +1,43 @@
+#pragma once
+// What the files of laws share.
+
+#include "scenes/laws.hpp"
+#include "scenes/parts.hpp"
+#include "scenes/scene.hpp"
+
+namespace almond::scenes {
+
+/// Steps `count` times, controlled and observed by the scene.
+inline void run_steps(const Scene& scene, Simulation& sim, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (scene.control) scene.control(sim);
+    const StepReport report = sim.step();
+    if (scene.observe) scene.observe(sim, report);
+  }
+}
+
+/// A row whose measured value must not exceed `bound`.
+inline LawResult at_most(const std::string& what, double measured, double bound, const std::string& unit) {
+  return {what, measured, 0.0, bound, unit};
+}
+
+// laws_motion.cpp
+std::vector<LawResult> free_fall();
+std::vector<LawResult> ballistic_flight();
+std::vector<LawResult> pendulum_period();
+std::vector<LawResult> torque_free_top();
+std::vector<LawResult> four_bar_loop();
+std::vector<LawResult> joint_limit();
+// laws_contact.cpp
+std::vector<LawResult> slope();
+std::vector<LawResult> sliding_block();
+std::vector<LawResult> rolling_ball();
+std::vector<LawResult> grasp();
+std::vector<LawResult> towers();
+std::vector<LawResult> mass_ratio();
+std::vector<LawResult> dropped_ball();
+std::vector<LawResult> painleve_rod();
+std::vector<LawResult> newtons_cradle();
+std::vector<LawResult> limp_quadrupeds();
+
+}  // namespace almond::scenes

@@ -1,0 +1,51 @@
+#pragma once
+// Models that scenes and laws are made of. Sizes in metres, masses in kg.
+
+#include <cstdint>
+
+#include "almond/model/builder.hpp"
+
+namespace almond::scenes {
+
+inline constexpr double kCube = 0.05;  // half edge of the cubes of towers, slopes and grasps [m]
+inline constexpr double kGravity = 9.81;
+
+// ---- boxes (boxes.cpp)
+
+/// A 1 kg cube on a plane of slope atan(ratio mu); down the slope is +x at first. `speed` along it.
+[[nodiscard]] Model make_slope_model(double ratio, double mu, double speed);
+/// Axes of the slope in the world: x down the slope, z its normal.
+[[nodiscard]] Mat3 slope_axes(double ratio, double mu);
+/// `count` cubes of 0.1 kg, one of `top_mass` on them.
+[[nodiscard]] Model make_tower_model(int count, double top_mass, double mu);
+/// A cube between two pads on sliders, squeezed by `squeeze` times the least force that holds it. The hand hangs on a
+/// vertical slider with a stiff position drive, the pads have torque drives.
+[[nodiscard]] Model make_gripper_model(double cube_mass, double squeeze, double mu);
+/// Bowl, bowl, plate (0.1 kg each) and a 5 kg pot on top, each a floor and a ring of twelve walls made of boxes.
+[[nodiscard]] Model make_dishes_model();
+
+// ---- balls (balls.cpp)
+
+/// A ball of 1 kg and 5 cm radius, `height` above the ground, thrown along x.
+[[nodiscard]] Model make_ball_model(double height, double speed, double mu, double restitution);
+/// Equal balls in a row without gravity, the first one flying at 1 m/s; `gap` between the others.
+[[nodiscard]] Model make_cradle_model(int balls, double gap);
+/// Balls of 5 mm radius and 10 g/cm³, poured into an open box.
+[[nodiscard]] Model make_spheres_model(int count, std::uint64_t seed);
+
+// ---- mechanisms (mechanisms.cpp)
+
+/// A rod on a hinge, length 1 m, at `angle` from hanging down.
+[[nodiscard]] Model make_pendulum_model(double angle);
+/// A box of three different edges turning about its middle axis in free space, a little off it.
+[[nodiscard]] Model make_top_model();
+/// A crank that turns a rocker over a coupler: two chains tied together by a point.
+[[nodiscard]] Model make_four_bar_model(double crank_speed);
+/// A rod sliding on its tip, so rough that rigid statics has no answer (Painlevé).
+[[nodiscard]] Model make_painleve_model(double mu);
+/// A hinged arm that swings into its limit at `speed`.
+[[nodiscard]] Model make_stop_model(double speed);
+/// Laikago-like robots with limp legs, dropped as a cube of robots.
+[[nodiscard]] Model make_quadrupeds_model(int robots, std::uint64_t seed);
+
+}  // namespace almond::scenes

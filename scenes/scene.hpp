@@ -1,0 +1,62 @@
+#pragma once
+// Scenes by name: a model, how it is driven, how it is judged. Shared by the program, the tests and the benchmarks.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "almond/sim/step.hpp"
+
+namespace almond::scenes {
+
+struct Metric {
+  std::string name;  // ends with its unit: sink_mm
+  double value;
+};
+
+struct Outcome {
+  std::optional<bool> success;  // none: the scene has no goal
+  std::vector<Metric> metrics;
+};
+
+/// What a scene can be given: `--set name=value`.
+struct Parameter {
+  std::string name;
+  double value;      // the default
+  std::string text;  // what it means, with its unit
+};
+
+struct Scene {
+  std::string name;
+  Model model;
+  StepOptions options;
+  int steps = 720;  // of a run without --steps
+  /// Before each step: inputs from the time and the state. May be empty.
+  std::function<void(Simulation&)> control;
+  /// After each step. May be empty.
+  std::function<void(Simulation&, const StepReport&)> observe;
+  /// After the last step. May be empty.
+  std::function<Outcome(Simulation&)> judge;
+};
+
+struct SceneInfo {
+  std::string name;
+  std::string summary;  // one line
+  std::vector<Parameter> parameters;
+  /// `values` as `parameters`; the seed decides everything random.
+  std::function<Scene(const std::vector<double>& values, std::uint64_t seed)> make;
+};
+
+/// All scenes, in the order in which they are listed.
+[[nodiscard]] const std::vector<SceneInfo>& all_scenes();
+
+/// Throws Error with the nearest known name.
+[[nodiscard]] const SceneInfo& find_scene(const std::string& name);
+
+/// The scene with some parameters given. Throws Error naming an unknown parameter and the nearest known one, or a value
+/// out of range.
+[[nodiscard]] Scene make_scene(const std::string& name, const std::vector<std::pair<std::string, double>>& given = {},
+                               std::uint64_t seed = 0);
+
+}  // namespace almond::scenes

@@ -1,0 +1,372 @@
+// The registry: what each scene is given, and how it is judged.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+#include "scenes/parts.hpp"
+#include "scenes/scene.hpp"
+
+namespace almond::scenes {
+namespace {
+
+using Values = std::vector<double>;
+
+Scene begin(Model model, int steps) {
+  Scene scene;
+  scene.name = model.name;
+  scene.model = std::move(model);
+  scene.steps = steps;
+  return scene;
+}
+
+/// Fastest point of any body, taken as centre velocity plus spin times 0.1 m.
+double liveliness(Simulation& sim) {
+  double fastest = 0.0;
+  const Kinematics& kin = sim.kinematics();
+  for (int b = 0; b < sim.model().num_bodies(); ++b)
+    fastest = std::max(fastest, point_velocity(sim.model(), kin, b, kin.com[b]).norm() +
+                                    0.1 * angular_velocity(sim.model(), kin, b).norm());
+  return fastest;
+}
+
+Scene make_slope(const Values& values, std::uint64_t /*seed*/) {
+  const double ratio = values[0], mu = values[1], speed = values[2];
+  Scene scene = begin(make_slope_model(ratio, mu, speed), 1200);
+  const Mat3 R = slope_axes(ratio, mu);
+  scene.judge = [R, ratio, mu, speed](Simulation& sim) {
+    const Vec3 moved = R.transpose() * (sim.state().q.head<3>() - R.col(2) * kCube);
+    Outcome outcome;
+    outcome.metrics = {{"travel_mm", 1e3 * moved.x()},
+                       {"lift_mm", 1e3 * moved.z()},
+                       {"creep_mm_per_s", 1e3 * moved.x() / sim.state().time}};
+    // Closed form of the discrete motion: v grows by a dt each step, down to a stop.
+    const double dt = sim.options().dt, g = kGravity * R(2, 2);
+    const double a = g * (R(0, 2) / R(2, 2) - mu);
+    double v = speed, x = 0.0;
+    for (std::int64_t i = 0; i < sim.state().steps; ++i) {
+      v = std::max(0.0, v + dt * a);
+      x += dt * v;
+    }
+    if (ratio < 1.0 && speed == 0.0) x = 0.0;
+    outcome.metrics.push_back({"exact_mm", 1e3 * x});
+    outcome.success = std::abs(moved.x() - x) < 1e-6 * std::max(1.0, x) && std::abs(moved.z()) < 1e-5;
+    return outcome;
+  };
+  return scene;
+}
+
+Scene make_tower(const Values& values, std::uint64_t /*seed*/) {
+  const auto count = static_cast<int>(values[0]);
+  Scene scene = begin(make_tower_model(count, values[1], values[2]), 720);
+  scene.judge = [count](Simulation& sim) {
+    const auto q = sim.state().q.tail<7>();
+    const double sink = (2 * count + 1) * kCube - q[2];
+    Outcome outcome;
+    outcome.metrics = {
+        {"sink_mm", 1e3 * sink}, {"drift_mm", 1e3 * q.head<2>().norm()}, {"jitter_mm_per_s", 1e3 * liveliness(sim)}};
+    outcome.success = sink < 5e-4 && q.head<2>().norm() < 0.01;
+    return outcome;
+  };
+  return scene;
+}
+
+Scene make_gripper(const Values& values, std::uint64_t /*seed*/) {
+  const double mass = values[0], squeeze = values[1], shake = values[2];
+  Scene scene = begin(make_gripper_model(mass, squeeze, 0.5), 2400);
+  constexpr double kRate = 2.0 * 2.0 * 3.14159265358979323846;  // 2 Hz
+  if (shake > 0.0) {
+    scene.control = [shake](Simulation& sim) {
+      // Peak acceleration `shake` g; starts at rest. The drive is told where to be at the end of the step.
+      const double t = sim.state().time + sim.options().dt;
+      sim.inputs().target[0] = shake * kGravity / (kRate * kRate) * (1.0 - std::cos(kRate * t));
+    };
+  }
+  auto first = std::make_shared<double>(0.0);
+  const auto offset = [](Simulation& sim) {
+    const Kinematics& kin = sim.kinematics();
+    return kin.X_WB[sim.model().body("cube")].p.z() - kin.X_WB[sim.model().body("hand")].p.z();
+  };
+  scene.observe = [first, offset](Simulation& sim, const StepReport&) {
+    if (sim.state().steps == 1) *first = offset(sim);
+  };
+  scene.judge = [first, offset](Simulation& sim) {
+    Outcome outcome;
+    const double slip = offset(sim) - *first;
+    outcome.metrics = {{"slip_mm", 1e3 * offset(sim)},
+                       {"slip_rate_mm_per_s", 1e3 * slip / std::max(sim.state().time, 1e-9)}};
+    outcome.success = std::abs(offset(sim)) < 1e-4;
+    return outcome;
+  };
+  return scene;
+}
+
+Scene make_dishes(const Values& /*values*/, std::uint64_t /*seed*/) {
+  Scene scene = begin(make_dishes_model(), 720);
+  scene.judge = [](Simulation& sim) {
+    const Kinematics& kin = sim.kinematics();
+    const auto height = [&](const char* name) { return kin.X_WB[sim.model().body(name)].p.z(); };
+    const double bowl = height("bowl1"), second = height("bowl2"), plate = height("plate"), pot = height("pot");
+    Outcome outcome;
+    outcome.metrics = {{"pot_height_mm", 1e3 * pot}, {"jitter_mm_per_s", 1e3 * liveliness(sim)}};
+    outcome.success = bowl < second && second < plate && plate < pot;
+    return outcome;
+  };
+  return scene;
+}
+
+Scene make_ball(const Values& values, std::uint64_t /*seed*/) {
+  const double restitution = values[1];
+  Scene scene = begin(make_ball_model(values[0], 0.0, 0.5, restitution), 480);
+  struct Seen {
+    double lowest = 1e9, rebound = 0.0;
+    bool landed = false;
+  };
+  auto seen = std::make_shared<Seen>();
+  scene.observe = [seen](Simulation& sim, const StepReport& report) {
+    const double height = sim.state().q[2] - 0.05;
+    seen->lowest = std::min(seen->lowest, height);
+    seen->landed = seen->landed || report.active > 0;
+    if (seen->landed) seen->rebound = std::max(seen->rebound, height);
+  };
+  scene.judge = [seen](Simulation&) {
+    Outcome outcome;
+    outcome.metrics = {{"deepest_mm", -1e3 * seen->lowest}, {"rebound_mm", 1e3 * seen->rebound}};
+    outcome.success = seen->landed && seen->lowest > -1e-5;
+    return outcome;
+  };
+  return scene;
+}
+
+Scene make_rolling(const Values& values, std::uint64_t /*seed*/) {
+  const double speed = values[0];
+  Scene scene = begin(make_ball_model(0.0, speed, 0.5, 0.0), 480);
+  scene.judge = [speed](Simulation& sim) {
+    const double error = sim.state().v[0] - 5.0 / 7.0 * speed;
+    Outcome outcome;
+    outcome.metrics = {{"speed_m_per_s", sim.state().v[0]}, {"error_m_per_s", error}};
+    outcome.success = std::abs(error) < 1e-9;
+    return outcome;
+  };
+  return scene;
+}
+
+Scene make_spheres(const Values& values, std::uint64_t seed) {
+  const auto count = static_cast<int>(values[0]);
+  Scene scene = begin(make_spheres_model(count, seed), 480);
+  struct Sums {
+    double speed2 = 0.0, depth = 0.0, deepest = 0.0;
+    std::int64_t samples = 0, points = 0;
+  };
+  auto sums = std::make_shared<Sums>();
+  scene.observe = [sums, total = scene.steps](Simulation& sim, const StepReport& report) {
+    if (sim.state().steps <= total * 3 / 4) return;
+    for (int b = 0; b < sim.model().num_bodies(); ++b) {
+      sums->speed2 += sim.state().v.segment<3>(6 * b).squaredNorm();
+      ++sums->samples;
+    }
+    for (const ContactPoint& point : sim.last().contacts.points) {
+      if (point.gap > 1e-6) continue;
+      sums->depth += std::max(0.0, -point.gap);
+      ++sums->points;
+    }
+    sums->deepest = std::max(sums->deepest, report.penetration);
+  };
+  scene.judge = [sums](Simulation& sim) {
+    Outcome outcome;
+    int inside = 0;
+    for (int b = 0; b < sim.model().num_bodies(); ++b) inside += sim.state().q[7 * b + 2] > 0.0 ? 1 : 0;
+    outcome.metrics = {
+        {"jitter_mm_per_s", 1e3 * std::sqrt(sums->speed2 / std::max<double>(1.0, static_cast<double>(sums->samples)))},
+        {"mean_depth_mm", 1e3 * sums->depth / std::max<double>(1.0, static_cast<double>(sums->points))},
+        {"deepest_mm", 1e3 * sums->deepest},
+        {"inside", static_cast<double>(inside)}};
+    outcome.success = inside == sim.model().num_bodies();
+    return outcome;
+  };
+  return scene;
+}
+
+Scene make_cradle(const Values& values, std::uint64_t /*seed*/) {
+  Scene scene = begin(make_cradle_model(static_cast<int>(values[0]), values[1]), 120);
+  scene.judge = [](Simulation& sim) {
+    Outcome outcome;
+    for (int b = 0; b < sim.model().num_bodies(); ++b)
+      outcome.metrics.push_back({"speed" + std::to_string(b) + "_m_per_s", sim.state().v[6 * b]});
+    return outcome;
+  };
+  return scene;
+}
+
+/// Energy at the start and now, relative.
+Outcome judge_energy(Simulation& sim, double start, double allowed) {
+  const double drift = (sim.energy().total() - start) / std::max(std::abs(start), 1e-12);
+  Outcome outcome;
+  outcome.metrics = {{"energy_drift", drift}};
+  outcome.success = std::abs(drift) < allowed;
+  return outcome;
+}
+
+Scene with_energy(Model model, int steps, double allowed) {
+  Scene scene = begin(std::move(model), steps);
+  auto start = std::make_shared<double>(kNaN);
+  scene.control = [start](Simulation& sim) {
+    if (sim.state().steps == 0) *start = sim.energy().total();
+  };
+  scene.judge = [start, allowed](Simulation& sim) { return judge_energy(sim, *start, allowed); };
+  return scene;
+}
+
+Scene make_four_bar(const Values& values, std::uint64_t /*seed*/) {
+  Scene scene = begin(make_four_bar_model(values[0]), 2400);
+  auto worst = std::make_shared<double>(0.0);
+  scene.observe = [worst](Simulation& sim, const StepReport&) {
+    const Closure& pin = sim.model().closures[0];
+    const Kinematics& kin = sim.kinematics();
+    *worst = std::max(*worst, (kin.X_WB[pin.a] * pin.X_a.p - kin.X_WB[pin.b] * pin.X_b.p).norm());
+  };
+  scene.judge = [worst](Simulation&) {
+    Outcome outcome;
+    outcome.metrics = {{"worst_opening_mm", 1e3 * *worst}};
+    outcome.success = *worst < 1e-4;
+    return outcome;
+  };
+  return scene;
+}
+
+Scene make_quadrupeds(const Values& values, std::uint64_t seed) {
+  Scene scene = begin(make_quadrupeds_model(static_cast<int>(values[0]), seed), 480);
+  struct Seen {
+    double deepest = 0.0, residual = 0.0, gain = 0.0, energy = 0.0;
+  };
+  auto seen = std::make_shared<Seen>();
+  scene.observe = [seen](Simulation& sim, const StepReport& report) {
+    const double energy = sim.energy().total();
+    if (sim.state().steps > 1) seen->gain = std::max(seen->gain, energy - seen->energy);
+    seen->energy = energy;
+    seen->deepest = std::max(seen->deepest, report.penetration);
+    seen->residual = std::max(seen->residual, report.residual);
+  };
+  scene.judge = [seen](Simulation& sim) {
+    Outcome outcome;
+    outcome.metrics = {{"deepest_mm", 1e3 * seen->deepest},
+                       {"worst_residual", seen->residual},
+                       {"largest_energy_gain_J", seen->gain},
+                       {"end_energy_J", sim.energy().total()}};
+    outcome.success = sim.state().v.allFinite() && liveliness(sim) < 100.0;
+    return outcome;
+  };
+  return scene;
+}
+
+std::vector<SceneInfo> list_scenes() {
+  const Parameter mu{"mu", 0.5, "friction coefficient"};
+  return {
+      {"slope",
+       "a cube on an inclined plane, near the friction angle",
+       {{"ratio", 0.95, "tan(angle) / mu"}, mu, {"speed", 0.0, "start, down the slope [m/s]"}},
+       make_slope},
+      {"slide",
+       "a cube sliding to rest on flat ground",
+       {{"ratio", 0.0, "tan(angle) / mu"}, mu, {"speed", 6.0, "start [m/s]"}},
+       make_slope},
+      {"tower",
+       "light cubes under a heavy one",
+       {{"cubes", 10.0, "light cubes of 0.1 kg"},
+        {"top", 5.0, "mass of the one on top [kg]"},
+        {"mu", 0.6, "friction coefficient"}},
+       make_tower},
+      {"gripper",
+       "two pads hold a cube by friction, and shake it",
+       {{"mass", 0.2, "of the cube [kg]"},
+        {"squeeze", 1.1, "times the least force that holds"},
+        {"shake", 0.0, "peak acceleration of the hand [g]"}},
+       make_gripper},
+      {"dishes", "bowl, bowl, plate and a 5 kg pot on top, made of boxes", {}, make_dishes},
+      {"ball", "a ball dropped on the ground", {{"height", 0.5, "[m]"}, {"restitution", 0.0, "0 to 1"}}, make_ball},
+      {"rolling", "a ball thrown along the ground until it rolls", {{"speed", 1.0, "[m/s]"}}, make_rolling},
+      {"cradle",
+       "balls in a row, hit by the first",
+       {{"balls", 5.0, "number"}, {"gap", 0.0, "between them [m]"}},
+       make_cradle},
+      {"spheres", "heavy balls of 5 mm radius poured into a box", {{"count", 200.0, "number of balls"}}, make_spheres},
+      {"pendulum",
+       "a rod on a hinge",
+       {{"angle", 0.5, "from hanging down [rad]"}},
+       [](const Values& v, std::uint64_t) { return with_energy(make_pendulum_model(v[0]), 2400, 0.02); }},
+      {"top",
+       "a box tumbling about its middle axis in free space",
+       {},
+       [](const Values&, std::uint64_t) { return with_energy(make_top_model(), 2400, 0.01); }},
+      {"four_bar",
+       "a crank that drives a rocker over a closed loop",
+       {{"speed", 3.0, "of the crank [rad/s]"}},
+       make_four_bar},
+      {"painleve",
+       "a rod sliding on its tip, rougher than rigid statics allows",
+       {{"mu", 1.8, "friction coefficient"}},
+       [](const Values& v, std::uint64_t) { return begin(make_painleve_model(v[0]), 480); }},
+      {"joint_stop",
+       "an arm that swings into its joint limit",
+       {{"speed", 10.0, "[rad/s]"}},
+       [](const Values& v, std::uint64_t) { return begin(make_stop_model(v[0]), 240); }},
+      {"quadrupeds", "limp four-legged robots dropped in a heap", {{"robots", 8.0, "number"}}, make_quadrupeds},
+  };
+}
+
+}  // namespace
+
+const std::vector<SceneInfo>& all_scenes() {
+  static const std::vector<SceneInfo> scenes = list_scenes();
+  return scenes;
+}
+
+const SceneInfo& find_scene(const std::string& name) {
+  std::vector<std::string> names;
+  for (const SceneInfo& info : all_scenes()) {
+    if (info.name == name) return info;
+    names.push_back(info.name);
+  }
+  const std::string near = nearest_name(name, names);
+  throw Error("no scene is called " + quote(name) +
+              (near.empty() ? "; `almond scenes` lists them" : "; did you mean " + quote(near) + "?"));
+}
+
+Scene make_scene(const std::string& name, const std::vector<std::pair<std::string, double>>& given,
+                 std::uint64_t seed) {
+  const SceneInfo& info = find_scene(name);
+  Values values;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : info.parameters) {
+    values.push_back(parameter.value);
+    names.push_back(parameter.name);
+  }
+  for (const auto& [key, value] : given) {
+    const auto found = std::find(names.begin(), names.end(), key);
+    const std::string near = found == names.end() ? nearest_name(key, names) : "";
+    require(found != names.end(), "scene " + quote(name) + " has no parameter " + quote(key) +
+                                      (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+    require(std::isfinite(value) && std::abs(value) < 1e6,
+            "scene " + quote(name) + ": " + key + " is " + to_text(value) + ", expected a finite value below 1e6");
+    values[static_cast<std::size_t>(found - names.begin())] = value;
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool count = names[i] == "cubes" || names[i] == "balls" || names[i] == "count" || names[i] == "robots";
+    require(!count || (values[i] >= 1.0 && values[i] <= 20000.0 && values[i] == std::floor(values[i])),
+            "scene " + quote(name) + ": " + names[i] + " is " + to_text(values[i]) +
+                ", expected a whole number from 1 to 20000");
+    const bool sign = names[i] == "mu" || names[i] == "ratio" || names[i] == "height" || names[i] == "gap";
+    require(!sign || values[i] >= 0.0,
+            "scene " + quote(name) + ": " + names[i] + " is " + to_text(values[i]) + ", expected >= 0");
+    const bool positive = names[i] == "top" || names[i] == "mass" || names[i] == "squeeze";
+    require(!positive || values[i] > 0.0,
+            "scene " + quote(name) + ": " + names[i] + " is " + to_text(values[i]) + ", expected > 0");
+  }
+  Scene scene = info.make(values, seed);
+  scene.name = name;
+  return scene;
+}
+
+}  // namespace almond::scenes

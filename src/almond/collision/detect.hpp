@@ -1,0 +1,43 @@
+#pragma once
+// Poses -> contacts. Broad phase over boxes, then one pair at a time; knows neither velocities nor the solver.
+
+#include <memory>
+
+#include "almond/base/pose.hpp"
+#include "almond/collision/contact_point.hpp"
+#include "almond/model/model.hpp"
+
+namespace almond {
+
+/// How far a geom may get until the next look: its origin moves by `shift` (world), any point of it by at most
+/// |shift| + spin. Pairs are reported up to the gap that this can close, plus the margin.
+struct GeomMotion {
+  Vec3 shift = Vec3::Zero();  // [m]
+  double spin = 0.0;          // [m]
+};
+
+struct CollisionOptions {
+  double margin = 1e-3;         // gap [m] up to which contacts are reported for geoms at rest
+  int max_points_per_pair = 8;  // of one flat contact (4 to 8); a mesh may have several
+};
+
+/// Scratch; grows on first use.
+class CollisionWorkspace {
+ public:
+  CollisionWorkspace();
+  ~CollisionWorkspace();
+  CollisionWorkspace(CollisionWorkspace&&) noexcept;
+  CollisionWorkspace& operator=(CollisionWorkspace&&) noexcept;
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+/// All contacts of the model with its geoms at X_WG (geoms), moving as `motion` (geoms) says. Never throws, never
+/// allocates once the workspace and `contacts` have their size, same answer in every run.
+void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const std::vector<GeomMotion>& motion,
+                     const CollisionOptions& options, CollisionWorkspace& workspace, Contacts& contacts);
+
+}  // namespace almond

@@ -1,0 +1,89 @@
+#include "almond/dynamics/forces.hpp"
+
+namespace almond {
+namespace {
+
+Vec6 applied_wrench(const Model& model, const Kinematics& kin, const std::vector<Wrench>& wrenches, int body,
+                    const Vec3& reference) {
+  Vec3 force = model.bodies[body].mass * model.gravity, torque = Vec3::Zero();
+  if (!wrenches.empty()) {
+    force += wrenches[body].force;
+    torque = wrenches[body].torque;
+  }
+  Vec6 F;
+  F << force, torque + (kin.com[body] - reference).cross(force);
+  return F;
+}
+
+/// Centre-of-mass velocity.
+Vec3 com_velocity(const Model& model, const Kinematics& kin, int body) {
+  return point_velocity(model, kin, body, kin.com[body]);
+}
+
+}  // namespace
+
+void compute_forces(const Model& model, const Kinematics& kin, const std::vector<Wrench>& wrenches,
+                    ForceWorkspace& workspace, VecX& f) {
+  f.resize(model.num_v);
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const TreeInfo& tree = model.trees[t];
+    if (tree.single) {
+      f.segment<6>(tree.v_begin) = applied_wrench(model, kin, wrenches, tree.bodies[0], kin.reference[t]);
+      continue;
+    }
+    const auto count = static_cast<Eigen::Index>(tree.bodies.size());
+    if (workspace.F.cols() < count) workspace.F.resize(6, count);
+    for (Eigen::Index i = 0; i < count; ++i) {
+      const int b = tree.bodies[i];
+      const Mat6 M = body_inertia(model, kin, b);
+      const Vec6 V = kin.V.col(b), momentum = M * V;
+      workspace.F.col(i) =
+          applied_wrench(model, kin, wrenches, b, kin.reference[t]) - M * kin.A.col(b) - cross_force(V, momentum);
+    }
+    // Backward pass: wrenches of the descendants add up.
+    for (Eigen::Index i = count - 1; i >= 0; --i) {
+      for (int k = tree.dof_offset[i]; k < tree.dof_offset[i + 1]; ++k)
+        f[tree.v_begin + k] = kin.S.col(tree.v_begin + k).dot(workspace.F.col(i));
+      if (tree.parent[i] >= 0) workspace.F.col(tree.parent[i]) += workspace.F.col(i);
+    }
+  }
+}
+
+Energy compute_energy(const Model& model, const VecX& q, const VecX& v, const Kinematics& kin) {
+  Energy energy;
+  for (int b = 0; b < model.num_bodies(); ++b) {
+    const Body& body = model.bodies[b];
+    if (body.subsystem < 0) continue;
+    const Vec3 velocity = com_velocity(model, kin, b), w = kin.V.col(b).tail<3>();
+    energy.kinetic += 0.5 * body.mass * velocity.squaredNorm() + 0.5 * w.dot(kin.I[b] * w);
+    energy.potential -= body.mass * model.gravity.dot(kin.com[b]);
+    const Joint& joint = model.joints[b];
+    const int dofs = num_velocities(joint.kind);
+    energy.kinetic += 0.5 * joint.armature * v.segment(joint.v_begin, dofs).squaredNorm();
+    if (joint.stiffness > 0.0) {
+      const double stretch = q[joint.q_begin] - joint.rest;
+      energy.potential += 0.5 * joint.stiffness * stretch * stretch;
+    }
+  }
+  for (const Spring& spring : model.springs) {
+    const Vec3 a = spring.body_a < 0 ? spring.point_a : kin.X_WB[spring.body_a] * spring.point_a;
+    const Vec3 b = spring.body_b < 0 ? spring.point_b : kin.X_WB[spring.body_b] * spring.point_b;
+    const double stretch = (b - a).norm() - spring.rest_length;
+    energy.potential += 0.5 * spring.stiffness * stretch * stretch;
+  }
+  return energy;
+}
+
+Momentum compute_momentum(const Model& model, const Kinematics& kin) {
+  Momentum momentum;
+  for (int b = 0; b < model.num_bodies(); ++b) {
+    const Body& body = model.bodies[b];
+    if (body.subsystem < 0) continue;
+    const Vec3 p = body.mass * com_velocity(model, kin, b), w = kin.V.col(b).tail<3>();
+    momentum.linear += p;
+    momentum.angular += kin.com[b].cross(p) + kin.I[b] * w;
+  }
+  return momentum;
+}
+
+}  // namespace almond

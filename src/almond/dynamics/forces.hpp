@@ -1,0 +1,39 @@
+#pragma once
+// Generalised forces that do not depend on contact: gravity, velocity products (Coriolis, centrifugal), wrenches.
+//
+//   f = Σ_b J_bᵀ ( F_gravity + F_external - M_b A_b - V_b ×_f M_b V_b )
+//
+// A free single body carries its angular momentum from step to step (integrate.hpp), so its gyroscopic term is not a
+// force here.
+
+#include "almond/dynamics/kinematics.hpp"
+
+namespace almond {
+
+/// A wrench on a body: force through the centre of mass and torque, world axes [N, N m].
+struct Wrench {
+  Vec3 force = Vec3::Zero();
+  Vec3 torque = Vec3::Zero();
+};
+
+struct ForceWorkspace {
+  Mat6X F;  // (6 x bodies of a tree)
+};
+
+/// f (num_v). `wrenches` has one per body, or is empty.
+void compute_forces(const Model& model, const Kinematics& kinematics, const std::vector<Wrench>& wrenches,
+                    ForceWorkspace& workspace, VecX& f);
+
+struct Energy {
+  double kinetic = 0.0, potential = 0.0;  // [J]; potential of gravity, joint springs and springs
+  [[nodiscard]] double total() const { return kinetic + potential; }
+};
+[[nodiscard]] Energy compute_energy(const Model& model, const VecX& q, const VecX& v, const Kinematics& kinematics);
+
+/// Linear momentum and angular momentum about the world's origin, of all moving bodies.
+struct Momentum {
+  Vec3 linear = Vec3::Zero(), angular = Vec3::Zero();
+};
+[[nodiscard]] Momentum compute_momentum(const Model& model, const Kinematics& kinematics);
+
+}  // namespace almond

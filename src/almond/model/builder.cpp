@@ -1,0 +1,358 @@
+#include "almond/model/builder.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+
+namespace almond {
+namespace {
+
+constexpr double kUnitTolerance = 1e-6;  // of rotation matrices, quaternions and the triangle rule of inertias
+
+std::string label(const char* what, const std::string& name) { return std::string(what) + " " + quote(name); }
+
+void check_finite(double value, const std::string& place, const char* field) {
+  require(std::isfinite(value), place + ": " + field + " is " + to_text(value) + ", expected a finite value");
+}
+
+void check_at_least_zero(double value, const std::string& place, const char* field) {
+  require(std::isfinite(value) && value >= 0.0, place + ": " + field + " is " + to_text(value) + ", expected >= 0");
+}
+
+std::string vector_text(const Vec3& v) {
+  return "(" + to_text(v.x()) + ", " + to_text(v.y()) + ", " + to_text(v.z()) + ")";
+}
+
+void check_vector(const Vec3& v, const std::string& place, const char* field) {
+  require(v.allFinite(), place + ": " + field + " is " + vector_text(v) + ", expected finite values");
+}
+
+void check_pose(const Pose& X, const std::string& place, const char* field) {
+  check_vector(X.p, place, field);
+  const double error = (X.R.transpose() * X.R - Mat3::Identity()).cwiseAbs().maxCoeff();
+  require(X.R.allFinite() && error <= kUnitTolerance && X.R.determinant() > 0.0,
+          place + ": the rotation of " + field + " is not one (RᵀR differs from 1 by " + to_text(error) + ")");
+}
+
+void check_name(const std::unordered_set<std::string>& taken, const std::string& name, const char* what) {
+  require(!name.empty(), std::string(what) + " " + std::to_string(taken.size()) + ": has no name");
+  require(taken.find(name) == taken.end(), label(what, name) + ": the name is taken, expected a new one");
+}
+
+/// Mass and inertia of something that exists: eigenvalues positive, none larger than the sum of the others.
+void check_mass(const BodySpec& spec, const std::string& place) {
+  check_at_least_zero(spec.mass, place, "mass");
+  check_vector(spec.com, place, "centre of mass");
+  require(spec.inertia.allFinite(), place + ": inertia is not finite");
+  const double size = spec.inertia.cwiseAbs().maxCoeff();
+  require((spec.inertia - spec.inertia.transpose()).cwiseAbs().maxCoeff() <= 1e-9 * size,
+          place + ": inertia is not symmetric");
+  if (spec.mass == 0.0) {
+    require(size == 0.0, place + ": mass is 0 but the inertia is not, expected mass > 0");
+    return;
+  }
+  const Vec3 d = Eigen::SelfAdjointEigenSolver<Mat3>(spec.inertia, Eigen::EigenvaluesOnly).eigenvalues();
+  require(d[0] > 0.0, place + ": inertia has the principal moments " + vector_text(d) + ", expected > 0");
+  require(d[0] + d[1] >= d[2] * (1.0 - kUnitTolerance),
+          place + ": inertia has the principal moments " + vector_text(d) +
+              ", expected the largest to be at most the sum of the others");
+}
+
+bool is_one_dof(JointKind kind) { return num_velocities(kind) == 1; }
+
+void check_joint(Joint& joint, int parent) {
+  const std::string place = label("joint", joint.name);
+  check_pose(joint.X_PJ, place, "X_PJ");
+  check_vector(joint.anchor, place, "anchor");
+  check_vector(joint.axis, place, "axis");
+  if (is_one_dof(joint.kind)) {
+    require(joint.axis.norm() > 1e-9, place + ": axis is " + vector_text(joint.axis) + ", expected a direction");
+    joint.axis.normalize();
+  }
+  require(
+      !std::isnan(joint.lower) && !std::isnan(joint.upper) && joint.lower <= joint.upper,
+      place + ": limits " + to_text(joint.lower) + " to " + to_text(joint.upper) + ", expected the lower one first");
+  const bool limited = std::isfinite(joint.lower) || std::isfinite(joint.upper);
+  require(!limited || joint.kind == JointKind::kRevolute || joint.kind == JointKind::kPrismatic,
+          place + ": a " + to_string(joint.kind) + " joint has limits, expected none");
+  check_at_least_zero(joint.damping, place, "damping");
+  check_at_least_zero(joint.armature, place, "armature");
+  check_at_least_zero(joint.dry_friction, place, "dry_friction");
+  check_at_least_zero(joint.stiffness, place, "stiffness");
+  check_finite(joint.rest, place, "rest");
+  require(joint.stiffness == 0.0 || is_one_dof(joint.kind),
+          place + ": a " + to_string(joint.kind) + " joint has a stiffness, expected a joint of one dof");
+  require(joint.kind != JointKind::kFree || parent == kGround,
+          place + ": a free joint hangs on a body, expected the ground");
+  require(
+      joint.kind != JointKind::kFree || (joint.damping == 0.0 && joint.armature == 0.0 && joint.dry_friction == 0.0),
+      place + ": a free joint has damping, armature or dry friction, expected none");
+}
+
+void check_index(int index, std::size_t count, bool ground, const std::string& place, const char* what) {
+  require(
+      index < static_cast<int>(count) && index >= (ground ? kGround : 0),
+      place + ": " + what + " " + std::to_string(index) + " does not exist (there are " + std::to_string(count) + ")");
+}
+
+VecX default_position(const Joint& joint) {
+  VecX q = VecX::Zero(num_positions(joint.kind));
+  if (joint.kind == JointKind::kBall) q[0] = 1.0;
+  if (joint.kind == JointKind::kFree) q << joint.X_PJ.p, matrix_to_quaternion(joint.X_PJ.R);
+  if (is_one_dof(joint.kind)) q[0] = std::clamp(0.0, joint.lower, joint.upper);
+  return q;
+}
+
+/// Trees: each moving body whose parent cannot move starts one. Velocities and positions are numbered tree by tree.
+void find_trees(Model& model) {
+  for (int b = 0; b < model.num_bodies(); ++b) {
+    Body& body = model.bodies[b];
+    const bool fixed = model.joints[b].kind == JointKind::kFixed;
+    const int above = body.parent < 0 ? -1 : model.bodies[body.parent].subsystem;
+    body.weld = !fixed ? b : body.parent < 0 ? kGround : model.bodies[body.parent].weld;
+    if (above < 0 && fixed) continue;
+    if (above < 0) model.trees.emplace_back();
+    body.subsystem = above < 0 ? static_cast<int>(model.trees.size()) - 1 : above;
+    TreeInfo& tree = model.trees[body.subsystem];
+    body.local = static_cast<int>(tree.bodies.size());
+    tree.bodies.push_back(b);
+    tree.parent.push_back(above < 0 ? -1 : model.bodies[body.parent].local);
+  }
+  for (TreeInfo& tree : model.trees) {
+    tree.v_begin = model.num_v;
+    for (const int b : tree.bodies) {
+      Joint& joint = model.joints[b];
+      joint.q_begin = model.num_q;
+      joint.v_begin = model.num_v;
+      tree.dof_offset.push_back(model.num_v - tree.v_begin);
+      model.num_q += num_positions(joint.kind);
+      model.num_v += num_velocities(joint.kind);
+    }
+    tree.dofs = model.num_v - tree.v_begin;
+    tree.dof_offset.push_back(tree.dofs);
+    tree.single = tree.bodies.size() == 1 && model.joints[tree.bodies[0]].kind == JointKind::kFree;
+  }
+}
+
+/// A joint that moves no inertia would make the mass matrix singular.
+void check_carried_mass(const Model& model) {
+  std::vector<double> carried(model.bodies.size());
+  for (int b = model.num_bodies() - 1; b >= 0; --b) {
+    carried[b] += model.bodies[b].mass;
+    if (model.bodies[b].parent >= 0) carried[model.bodies[b].parent] += carried[b];
+    const Joint& joint = model.joints[b];
+    require(joint.kind == JointKind::kFixed || carried[b] > 0.0 || joint.armature > 0.0,
+            label("body", model.bodies[b].name) + ": mass is 0 and nothing with mass hangs on it, expected mass > 0");
+  }
+}
+
+}  // namespace
+
+Joint make_joint(JointKind kind, const Vec3& axis, const Pose& X_PJ, const std::string& name) {
+  Joint joint;
+  joint.kind = kind;
+  joint.axis = axis;
+  joint.X_PJ = X_PJ;
+  joint.name = name;
+  return joint;
+}
+
+ModelBuilder::ModelBuilder(std::string name) { model_.name = std::move(name); }
+
+void ModelBuilder::set_gravity(const Vec3& gravity) {
+  check_vector(gravity, "model", "gravity");
+  model_.gravity = gravity;
+}
+
+int ModelBuilder::add_body(const BodySpec& spec) {
+  check_name(names_.body, spec.name, "body");
+  const std::string place = label("body", spec.name);
+  check_index(spec.parent, model_.bodies.size(), true, place, "parent");
+  check_mass(spec, place);
+  Joint joint = spec.joint;
+  if (joint.name.empty()) joint.name = spec.name;
+  check_name(names_.joint, joint.name, "joint");
+  check_joint(joint, spec.parent);
+  names_.body.insert(spec.name);
+  names_.joint.insert(joint.name);
+  model_.joints.push_back(joint);
+  Body body;
+  body.name = spec.name;
+  body.parent = spec.parent;
+  body.mass = spec.mass;
+  body.com = spec.com;
+  body.inertia = 0.5 * (spec.inertia + spec.inertia.transpose());
+  model_.bodies.push_back(body);
+  start_q_.emplace_back();
+  start_v_.emplace_back();
+  return model_.num_bodies() - 1;
+}
+
+int ModelBuilder::add_geom(const GeomSpec& spec) {
+  Geom geom;
+  check_index(spec.body, model_.bodies.size(), true, label("geom", spec.name), "body");
+  const std::string owner = spec.body < 0 ? "ground" : model_.bodies[spec.body].name;
+  geom.name = spec.name.empty() ? owner + "/" + std::to_string(model_.geoms.size()) : spec.name;
+  check_name(names_.geom, geom.name, "geom");
+  const std::string place = label("geom", geom.name);
+  check_shape(spec.shape, place);
+  check_pose(spec.X_BG, place, "X_BG");
+  check_at_least_zero(spec.material.mu, place, "friction mu");
+  require(spec.material.restitution >= 0.0 && spec.material.restitution <= 1.0,
+          place + ": restitution is " + to_text(spec.material.restitution) + ", expected 0 to 1");
+  geom.body = spec.body;
+  geom.X_BG = spec.X_BG;
+  geom.shape = spec.shape;
+  geom.material = spec.material;
+  geom.group = spec.group;
+  geom.mask = spec.mask;
+  geom.radius = bounding_radius(spec.shape);
+  names_.geom.insert(geom.name);
+  model_.geoms.push_back(std::move(geom));
+  return model_.num_geoms() - 1;
+}
+
+int ModelBuilder::add_solid(const std::string& name, const Shape& shape, double mass, const Pose& X_WB,
+                            const Material& material) {
+  check_shape(shape, label("body", name));
+  require(std::isfinite(mass) && mass > 0.0, label("body", name) + ": mass is " + to_text(mass) + ", expected > 0");
+  const MassProperties unit = solid_properties(shape, 1.0);
+  BodySpec spec;
+  spec.name = name;
+  spec.joint.X_PJ = X_WB;
+  spec.mass = mass;
+  spec.com = unit.com;
+  spec.inertia = unit.inertia * (mass / unit.mass);
+  GeomSpec geom;
+  geom.shape = shape;
+  geom.material = material;
+  geom.body = add_body(spec);
+  add_geom(geom);
+  return geom.body;
+}
+
+int ModelBuilder::add_ground(const Shape& shape, const Pose& X_WG, const Material& material) {
+  GeomSpec geom;
+  geom.shape = shape;
+  geom.X_BG = X_WG;
+  geom.material = material;
+  return add_geom(geom);
+}
+
+int ModelBuilder::add_drive(const Drive& drive) {
+  Drive d = drive;
+  check_index(d.joint, model_.joints.size(), false, label("drive", d.name), "joint");
+  const Joint& joint = model_.joints[d.joint];
+  if (d.name.empty()) d.name = joint.name;
+  check_name(names_.drive, d.name, "drive");
+  const std::string place = label("drive", d.name);
+  require(is_one_dof(joint.kind), place + ": joint " + quote(joint.name) + " is " + to_string(joint.kind) +
+                                      ", expected revolute, continuous or prismatic");
+  check_at_least_zero(d.stiffness, place, "stiffness");
+  check_at_least_zero(d.damping, place, "damping");
+  require(d.effort_limit > 0.0, place + ": effort_limit is " + to_text(d.effort_limit) + ", expected > 0");
+  check_finite(d.target, place, "target");
+  check_finite(d.target_velocity, place, "target_velocity");
+  check_finite(d.feedforward, place, "feedforward");
+  names_.drive.insert(d.name);
+  model_.drives.push_back(d);
+  return static_cast<int>(model_.drives.size()) - 1;
+}
+
+int ModelBuilder::add_spring(const Spring& spring) {
+  check_name(names_.spring, spring.name, "spring");
+  const std::string place = label("spring", spring.name);
+  check_index(spring.body_a, model_.bodies.size(), true, place, "body");
+  check_index(spring.body_b, model_.bodies.size(), true, place, "body");
+  require(spring.body_a != spring.body_b, place + ": both ends are on one body, expected two");
+  check_vector(spring.point_a, place, "point_a");
+  check_vector(spring.point_b, place, "point_b");
+  check_at_least_zero(spring.stiffness, place, "stiffness");
+  check_at_least_zero(spring.damping, place, "damping");
+  check_at_least_zero(spring.rest_length, place, "rest_length");
+  require(spring.stiffness + spring.damping > 0.0, place + ": stiffness and damping are 0, expected one > 0");
+  names_.spring.insert(spring.name);
+  model_.springs.push_back(spring);
+  return static_cast<int>(model_.springs.size()) - 1;
+}
+
+int ModelBuilder::add_closure(const Closure& closure) {
+  check_name(names_.closure, closure.name, "closure");
+  const std::string place = label("closure", closure.name);
+  const bool mimic = closure.kind == ClosureKind::kMimic;
+  for (const int index : {closure.a, closure.b})
+    check_index(index, model_.bodies.size(), !mimic, place, mimic ? "joint" : "body");
+  require(closure.a != closure.b, place + ": closes " + (mimic ? "a joint" : "a body") + " on itself, expected two");
+  check_pose(closure.X_a, place, "X_a");
+  check_pose(closure.X_b, place, "X_b");
+  check_finite(closure.ratio, place, "ratio");
+  check_finite(closure.offset, place, "offset");
+  if (mimic) {
+    for (const int joint : {closure.a, closure.b})
+      require(is_one_dof(model_.joints[joint].kind), place + ": joint " + quote(model_.joints[joint].name) + " is " +
+                                                         to_string(model_.joints[joint].kind) +
+                                                         ", expected revolute, continuous or prismatic");
+  }
+  names_.closure.insert(closure.name);
+  model_.closures.push_back(closure);
+  return static_cast<int>(model_.closures.size()) - 1;
+}
+
+void ModelBuilder::exclude(int body_a, int body_b) {
+  for (const int body : {body_a, body_b}) check_index(body, model_.bodies.size(), true, "excluded pair", "body");
+  model_.excluded.push_back(std::minmax(body_a, body_b));
+}
+
+void ModelBuilder::include(int body_a, int body_b) {
+  for (const int body : {body_a, body_b}) check_index(body, model_.bodies.size(), true, "included pair", "body");
+  model_.included.push_back(std::minmax(body_a, body_b));
+}
+
+void ModelBuilder::set_start(int joint, const VecX& q) {
+  check_index(joint, model_.joints.size(), false, "start", "joint");
+  const Joint& j = model_.joints[joint];
+  const std::string place = label("joint", j.name);
+  require(q.size() == num_positions(j.kind), place + ": start has " + std::to_string(q.size()) + " values, expected " +
+                                                 std::to_string(num_positions(j.kind)));
+  require(q.allFinite(), place + ": start is not finite");
+  VecX start = q;
+  if (j.kind == JointKind::kFree || j.kind == JointKind::kBall) {
+    const double norm = q.tail<4>().norm();
+    require(std::abs(norm - 1.0) <= kUnitTolerance,
+            place + ": start quaternion has norm " + to_text(norm) + ", expected 1");
+    start.tail<4>() /= norm;
+  }
+  start_q_[joint] = start;
+}
+
+void ModelBuilder::set_start_velocity(int joint, const VecX& v) {
+  check_index(joint, model_.joints.size(), false, "start velocity", "joint");
+  const Joint& j = model_.joints[joint];
+  const std::string place = label("joint", j.name);
+  require(v.size() == num_velocities(j.kind), place + ": start velocity has " + std::to_string(v.size()) +
+                                                  " values, expected " + std::to_string(num_velocities(j.kind)));
+  require(v.allFinite(), place + ": start velocity is not finite");
+  start_v_[joint] = v;
+}
+
+Model ModelBuilder::build() const {
+  Model model = model_;
+  check_carried_mass(model);
+  find_trees(model);
+  for (auto* pairs : {&model.excluded, &model.included}) std::sort(pairs->begin(), pairs->end());
+  model.q0.setZero(model.num_q);
+  model.v0.setZero(model.num_v);
+  for (int j = 0; j < model.num_bodies(); ++j) {
+    Joint& joint = model.joints[j];
+    const VecX q = start_q_[j].size() > 0 ? start_q_[j] : default_position(joint);
+    model.q0.segment(joint.q_begin, q.size()) = q;
+    if (start_v_[j].size() > 0) model.v0.segment(joint.v_begin, start_v_[j].size()) = start_v_[j];
+    if (joint.kind == JointKind::kFree) joint.X_PJ = Pose{};  // it was the start
+  }
+  return model;
+}
+
+}  // namespace almond

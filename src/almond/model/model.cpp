@@ -1,0 +1,128 @@
+#include "almond/model/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+
+namespace almond {
+namespace {
+
+template <class Elements>
+int find_by_name(const Elements& elements, const std::string& name, const char* what) {
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    if (elements[i].name == name) return static_cast<int>(i);
+  std::vector<std::string> names;
+  for (const auto& element : elements) names.push_back(element.name);
+  const std::string near = nearest_name(name, names);
+  throw Error(std::string("no ") + what + " is called " + quote(name) +
+              (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+}
+
+bool contains(const std::vector<std::pair<int, int>>& pairs, int a, int b) {
+  return std::binary_search(pairs.begin(), pairs.end(), std::pair<int, int>(std::min(a, b), std::max(a, b)));
+}
+
+}  // namespace
+
+const char* to_string(JointKind kind) {
+  switch (kind) {
+    case JointKind::kFixed:
+      return "fixed";
+    case JointKind::kFree:
+      return "free";
+    case JointKind::kBall:
+      return "ball";
+    case JointKind::kRevolute:
+      return "revolute";
+    case JointKind::kContinuous:
+      return "continuous";
+    case JointKind::kPrismatic:
+      return "prismatic";
+  }
+  return "unknown";
+}
+
+int num_positions(JointKind kind) {
+  switch (kind) {
+    case JointKind::kFixed:
+      return 0;
+    case JointKind::kFree:
+      return 7;
+    case JointKind::kBall:
+      return 4;
+    default:
+      return 1;
+  }
+}
+
+int num_velocities(JointKind kind) {
+  switch (kind) {
+    case JointKind::kFixed:
+      return 0;
+    case JointKind::kFree:
+      return 6;
+    case JointKind::kBall:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+const char* to_string(DriveMode mode) {
+  switch (mode) {
+    case DriveMode::kTorque:
+      return "torque";
+    case DriveMode::kPosition:
+      return "position";
+    case DriveMode::kVelocity:
+      return "velocity";
+    case DriveMode::kImpedance:
+      return "impedance";
+  }
+  return "unknown";
+}
+
+int Model::body(const std::string& body_name) const { return find_by_name(bodies, body_name, "body"); }
+int Model::joint(const std::string& joint_name) const { return find_by_name(joints, joint_name, "joint"); }
+int Model::drive(const std::string& drive_name) const { return find_by_name(drives, drive_name, "drive"); }
+
+bool may_collide(const Model& model, int geom_a, int geom_b) {
+  const Geom &a = model.geoms[geom_a], &b = model.geoms[geom_b];
+  if ((a.group & b.mask) == 0 || (b.group & a.mask) == 0) return false;
+  // Bodies welded together act as one; so do all that are welded to the ground.
+  const int weld_a = a.body < 0 ? kGround : model.bodies[a.body].weld;
+  const int weld_b = b.body < 0 ? kGround : model.bodies[b.body].weld;
+  if (weld_a == weld_b) return false;
+  if (!model.excluded.empty() && contains(model.excluded, a.body, b.body)) return false;
+  // A robot's first link passes through the base it is mounted on, but not through the floor.
+  const auto hangs_on = [&](int child, int parent_weld, int parent_body) {
+    if (child < 0 || model.bodies[child].parent < 0) return false;
+    const int above = model.bodies[child].parent;
+    return parent_weld < 0 ? above == parent_body : model.bodies[above].weld == parent_weld;
+  };
+  if (hangs_on(weld_a, weld_b, b.body) || hangs_on(weld_b, weld_a, a.body))
+    return contains(model.included, a.body, b.body);
+  return true;
+}
+
+Material combine(const Model& model, const Geom& a, const Geom& b) {
+  Material material;
+  const double mu_a = a.material.mu, mu_b = b.material.mu;
+  switch (model.friction_combine) {
+    case Combine::kGeometricMean:
+      material.mu = mu_a == mu_b ? mu_a : std::sqrt(mu_a * mu_b);
+      break;
+    case Combine::kMaximum:
+      material.mu = std::max(mu_a, mu_b);
+      break;
+    case Combine::kMinimum:
+      material.mu = std::min(mu_a, mu_b);
+      break;
+  }
+  material.restitution = std::max(a.material.restitution, b.material.restitution);
+  return material;
+}
+
+}  // namespace almond

@@ -1,0 +1,367 @@
+#include "almond/sim/assemble.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "almond/base/tree.hpp"
+#include "almond/dynamics/integrate.hpp"
+#include "almond/solver/problem_checks.hpp"
+
+namespace almond {
+namespace {
+
+using Rows6 = Eigen::Matrix<double, 3, 6, Eigen::RowMajor>;
+using Row6 = Eigen::Matrix<double, 1, 6>;
+
+/// Everything the writers below read and write.
+struct Context {
+  const Model& model;
+  const State& state;
+  const Kinematics& kin;
+  const StepOptions& options;
+  Assembly& out;
+  double dt;
+};
+
+// ---------------------------------------------------------------- sides
+
+/// A side whose rows are J (rows x 6, row by row) times the spatial velocity of `body`. Static bodies have none.
+void add_body_side(Context& c, int body, const double* J, int rows, std::array<Side, 2>& sides, int& num_sides) {
+  if (body < 0 || c.model.bodies[body].subsystem < 0) return;
+  const int tree = c.model.bodies[body].subsystem;
+  const TreeInfo& info = c.model.trees[tree];
+  ContactProblem& problem = c.out.problem;
+  Side side;
+  side.subsystem = tree;
+  const std::size_t start = problem.J_pool.size();
+  problem.J_pool.insert(problem.J_pool.end(), J, J + 6 * rows);
+  if (info.single) {  // S = 1 at the centre of mass
+    side.J_start = static_cast<int>(start);
+  } else {
+    side.body = c.model.bodies[body].local;
+    side.J_body_start = static_cast<int>(start);
+    side.J_start = static_cast<int>(problem.J_pool.size());
+    problem.J_pool.resize(problem.J_pool.size() + static_cast<std::size_t>(rows) * info.dofs);
+    const Tree& solver_tree = problem.trees[problem.subsystems[tree].tree];
+    expand_body_jacobian(solver_tree, side.body, problem.J_body(side, rows), problem.J_pool.data() + side.J_start);
+  }
+  sides[num_sides++] = side;
+}
+
+/// A side of one row in joint space: `value` at one velocity, zero elsewhere. A second one on the same tree is added to
+/// the first.
+void add_joint_side(Context& c, int joint, int dof, double value, Row& row) {
+  const int tree = c.model.bodies[joint].subsystem;
+  const TreeInfo& info = c.model.trees[tree];
+  const int local = c.model.joints[joint].v_begin + dof - info.v_begin;
+  ContactProblem& problem = c.out.problem;
+  for (int s = 0; s < row.num_sides; ++s) {
+    if (row.sides[s].subsystem != tree) continue;
+    problem.J_pool[row.sides[s].J_start + local] += value;
+    return;
+  }
+  Side side;
+  side.subsystem = tree;
+  side.J_start = static_cast<int>(problem.J_pool.size());
+  problem.J_pool.resize(problem.J_pool.size() + static_cast<std::size_t>(info.dofs), 0.0);
+  problem.J_pool[side.J_start + local] = value;
+  row.sides[row.num_sides++] = side;
+}
+
+/// Both sides of a row that measures the relative velocity b - a along J.
+void add_relative_row(Context& c, int body_a, const Row6& J_a, int body_b, const Row6& J_b, Row& row) {
+  const Row6 minus = -J_a;
+  add_body_side(c, body_a, minus.data(), 1, row.sides, row.num_sides);
+  add_body_side(c, body_b, J_b.data(), 1, row.sides, row.num_sides);
+}
+
+/// Velocity of the point p (world) of a body along the unit vector n.
+Row6 point_row(const Context& c, int body, const Vec3& p, const Vec3& n) {
+  Row6 J;
+  const int tree = body < 0 ? -1 : c.model.bodies[body].subsystem;
+  const Vec3 arm = tree < 0 ? Vec3::Zero() : Vec3(p - c.kin.reference[tree]);
+  J << n.transpose(), arm.cross(n).transpose();
+  return J;
+}
+
+// ---------------------------------------------------------------- subsystems
+
+/// Subsystems with their sizes; their numbers come every step.
+void lay_out(const Model& model, ContactProblem& problem) {
+  problem.clear();
+  problem.name = model.name;
+  for (const TreeInfo& info : model.trees) {
+    Subsystem sub;
+    sub.dofs = info.dofs;
+    sub.offset = info.v_begin;
+    sub.A_start = static_cast<int>(problem.A_pool.size());
+    problem.A_pool.resize(problem.A_pool.size() + static_cast<std::size_t>(info.dofs) * info.dofs);
+    if (!info.single) {
+      sub.tree = static_cast<int>(problem.trees.size());
+      Tree tree;
+      tree.parent = info.parent;
+      tree.dof_offset = info.dof_offset;
+      tree.S.setZero(6, info.dofs);
+      tree.M.assign(info.bodies.size(), Mat6::Zero());
+      tree.diagonal.setZero(info.dofs);
+      problem.trees.push_back(std::move(tree));
+    }
+    problem.subsystems.push_back(sub);
+  }
+  problem.b.resize(static_cast<std::size_t>(model.num_v));
+}
+
+/// Implicit diagonal (dt D + dt² K) and explicit part of springs, dampers and drives without effort limit.
+void add_joint_terms(Context& c, const Inputs& inputs) {
+  const double dt = c.dt;
+  VecX& f = c.out.f;
+  VecX& implicit = c.out.implicit;
+  implicit.setZero(c.model.num_v);
+  for (int j = 0; j < c.model.num_bodies(); ++j) {
+    const Joint& joint = c.model.joints[j];
+    for (int k = 0; k < num_velocities(joint.kind); ++k) implicit[joint.v_begin + k] += dt * joint.damping;
+    if (joint.stiffness > 0.0) {
+      implicit[joint.v_begin] += dt * dt * joint.stiffness;
+      f[joint.v_begin] -= joint.stiffness * (c.state.q[joint.q_begin] - joint.rest);
+    }
+  }
+  for (std::size_t i = 0; i < c.model.drives.size(); ++i) {
+    const Drive& drive = c.model.drives[i];
+    const Joint& joint = c.model.joints[drive.joint];
+    const auto k = static_cast<Eigen::Index>(i);
+    const bool holds = drive.mode == DriveMode::kPosition || drive.mode == DriveMode::kImpedance;
+    const bool follows = drive.mode == DriveMode::kVelocity || drive.mode == DriveMode::kImpedance;
+    const double stiffness = holds ? drive.stiffness : 0.0;
+    const double damping = drive.mode == DriveMode::kTorque ? 0.0 : drive.damping;
+    const double slope = dt * (damping + dt * stiffness);
+    double effort = inputs.feedforward[k] + stiffness * (inputs.target[k] - c.state.q[joint.q_begin]);
+    if (follows) effort += damping * inputs.target_velocity[k];
+    if (drive.mode == DriveMode::kImpedance) effort -= c.out.compensation[joint.v_begin];
+    if (slope == 0.0) {
+      f[joint.v_begin] += std::clamp(effort, -drive.effort_limit, drive.effort_limit);
+    } else if (std::isinf(drive.effort_limit)) {
+      implicit[joint.v_begin] += slope;
+      f[joint.v_begin] += effort;
+    } else {
+      Row row;
+      row.b = row.k = slope;
+      row.e = -dt * effort / slope;
+      row.limit = dt * drive.effort_limit;
+      add_joint_side(c, drive.joint, 0, 1.0, row);
+      c.out.problem.soft.push_back(row);
+      c.out.soft.push_back({RowRole::kDrive, static_cast<int>(i), 0});
+    }
+  }
+}
+
+void write_single(Context& c, int t) {
+  const TreeInfo& info = c.model.trees[t];
+  const int body = info.bodies[0];
+  const double scale = 1.0 / (1.0 - c.options.theta), mass = scale * c.model.bodies[body].mass;
+  ContactProblem& problem = c.out.problem;
+  Eigen::Map<Mat6> A(problem.A_pool.data() + problem.subsystems[t].A_start);
+  A.setZero();
+  A.topLeftCorner<3, 3>().diagonal().setConstant(mass);
+  A.bottomRightCorner<3, 3>() = scale * c.kin.I[body];
+  Eigen::Map<Vec6> b(problem.b.data() + info.v_begin);
+  const auto moved = c.out.moved.segment<6>(info.v_begin);
+  b.head<3>() = mass * moved.head<3>();
+  b.tail<3>() = A.bottomRightCorner<3, 3>() * moved.tail<3>();
+  b += c.dt * c.out.f.segment<6>(info.v_begin);
+}
+
+void write_tree(Context& c, int t) {
+  const TreeInfo& info = c.model.trees[t];
+  const double scale = 1.0 / (1.0 - c.options.theta);
+  ContactProblem& problem = c.out.problem;
+  const Subsystem& sub = problem.subsystems[t];
+  Tree& tree = problem.trees[sub.tree];
+  tree.S = c.kin.S.middleCols(info.v_begin, info.dofs);
+  for (std::size_t i = 0; i < info.bodies.size(); ++i) {
+    tree.M[i] = scale * body_inertia(c.model, c.kin, info.bodies[i]);
+    const Joint& joint = c.model.joints[info.bodies[i]];
+    tree.diagonal.segment(joint.v_begin - info.v_begin, num_velocities(joint.kind)).setConstant(scale * joint.armature);
+  }
+  MapMat A(problem.A_pool.data() + sub.A_start, info.dofs, info.dofs);
+  compose(tree, tree.M, tree.diagonal, c.out.composite, A);
+  MapVec b(problem.b.data() + info.v_begin, info.dofs);
+  b.noalias() = A * c.out.moved.segment(info.v_begin, info.dofs);
+  b += c.dt * c.out.f.segment(info.v_begin, info.dofs);
+  tree.diagonal += c.out.implicit.segment(info.v_begin, info.dofs);
+  A.diagonal() += c.out.implicit.segment(info.v_begin, info.dofs);
+}
+
+// ---------------------------------------------------------------- constraints
+
+/// Bias of a one-sided constraint at distance `gap`: reach it exactly, or leave an overlap slowly.
+double gap_bias(const Context& c, double gap) {
+  return gap >= 0.0 ? gap / c.dt : std::max(c.options.erp * gap / c.dt, -c.options.max_correction);
+}
+
+double error_bias(const Context& c, double error) {
+  return std::clamp(c.options.closure_erp * error / c.dt, -c.options.max_correction, c.options.max_correction);
+}
+
+void add_contacts(Context& c, const Contacts& contacts, const std::vector<int>& memory) {
+  for (std::size_t i = 0; i < contacts.points.size(); ++i) {
+    const ContactPoint& point = contacts.points[i];
+    const Mat3 R = make_frame(point.n);
+    Contact contact;
+    contact.mu = point.mu;
+    for (const int side : {0, 1}) {
+      const int body = side == 0 ? point.body_a : point.body_b;
+      const int tree = body < 0 ? -1 : c.model.bodies[body].subsystem;
+      if (tree < 0) continue;
+      const Rows6 J = (side == 0 ? -1.0 : 1.0) * make_point_jacobian(point.p - c.kin.reference[tree], R);
+      add_body_side(c, body, J.data(), 3, contact.sides, contact.num_sides);
+    }
+    const double closing = -point.n.dot(point_velocity(c.model, c.kin, point.body_b, point.p) -
+                                        point_velocity(c.model, c.kin, point.body_a, point.p));
+    const double landed = memory[i] < 0 ? 0.0 : c.state.contacts[memory[i]].approach;
+    contact.e[2] = gap_bias(c, point.gap);
+    if (landed > 0.0) {
+      // Newton: v⁺_n = ε s, that is v̂_n = -θ closing + (1 - θ) ε s.
+      const double bounce = (1.0 - c.options.theta) * point.restitution * landed - c.options.theta * closing;
+      contact.e[2] = std::min(contact.e[2], -bounce);
+    }
+    c.out.frames.push_back(R);
+    c.out.approach.push_back(closing);
+    c.out.bouncing.push_back(static_cast<char>(landed > 0.0));
+    c.out.problem.contacts.push_back(contact);
+  }
+}
+
+void add_limits_and_friction(Context& c) {
+  for (int j = 0; j < c.model.num_bodies(); ++j) {
+    const Joint& joint = c.model.joints[j];
+    if (joint.kind == JointKind::kFixed || joint.kind == JointKind::kFree) continue;
+    if (joint.dry_friction > 0.0) {
+      for (int k = 0; k < num_velocities(joint.kind); ++k) {
+        Row row;
+        row.limit = c.dt * joint.dry_friction;
+        add_joint_side(c, j, k, 1.0, row);
+        c.out.problem.bounded.push_back(row);
+        c.out.bounded.push_back({RowRole::kDryFriction, j, k});
+      }
+    }
+    const double q = num_velocities(joint.kind) == 1 ? c.state.q[joint.q_begin] : 0.0;
+    for (const RowRole role : {RowRole::kLowerLimit, RowRole::kUpperLimit}) {
+      const bool lower = role == RowRole::kLowerLimit;
+      const double bound = lower ? joint.lower : joint.upper;
+      if (!std::isfinite(bound)) continue;
+      Row row;
+      row.e = gap_bias(c, lower ? q - bound : bound - q);
+      add_joint_side(c, j, 0, lower ? 1.0 : -1.0, row);
+      c.out.problem.hard.push_back(row);
+      c.out.hard.push_back({role, j, 0});
+    }
+  }
+}
+
+/// Acceleration at v̇ = 0 of the point p (world) of a body.
+Vec3 point_bias(const Context& c, int body, const Vec3& p) {
+  if (body < 0 || c.model.bodies[body].subsystem < 0) return Vec3::Zero();
+  const Vec3 arm = p - c.kin.reference[c.model.bodies[body].subsystem];
+  const Vec3 w = c.kin.V.col(body).tail<3>(), alpha = c.kin.A.col(body).tail<3>();
+  // The reference stands still: V is the velocity of the body's point that passes it, A its rate of change there.
+  const Vec3 velocity = c.kin.V.col(body).head<3>() + w.cross(arm);
+  return c.kin.A.col(body).head<3>() + alpha.cross(arm) + w.cross(velocity);
+}
+
+void add_equality(Context& c, const RowTag& tag, int body_a, const Row6& J_a, int body_b, const Row6& J_b, double error,
+                  double curvature) {
+  Row row;
+  row.e = error_bias(c, error) + 0.5 * c.dt * curvature;
+  add_relative_row(c, body_a, J_a, body_b, J_b, row);
+  if (row.num_sides == 0) return;
+  c.out.problem.equality.push_back(row);
+  c.out.equality.push_back(tag);
+}
+
+Pose body_pose(const Context& c, int body) { return body < 0 ? Pose{} : c.kin.X_WB[body]; }
+
+void add_closures(Context& c) {
+  for (std::size_t i = 0; i < c.model.closures.size(); ++i) {
+    const Closure& closure = c.model.closures[i];
+    const auto index = static_cast<int>(i);
+    if (closure.kind == ClosureKind::kMimic) {
+      const Joint &a = c.model.joints[closure.a], &b = c.model.joints[closure.b];
+      Row row;
+      row.e = error_bias(c, c.state.q[a.q_begin] - closure.ratio * c.state.q[b.q_begin] - closure.offset);
+      add_joint_side(c, closure.a, 0, 1.0, row);
+      add_joint_side(c, closure.b, 0, -closure.ratio, row);
+      c.out.problem.equality.push_back(row);
+      c.out.equality.push_back({RowRole::kClosure, index, 0});
+      continue;
+    }
+    const Pose X_a = body_pose(c, closure.a) * closure.X_a, X_b = body_pose(c, closure.b) * closure.X_b;
+    const Vec3 error = X_b.p - X_a.p, curvature = point_bias(c, closure.b, X_b.p) - point_bias(c, closure.a, X_a.p);
+    for (int k = 0; k < 3; ++k) {
+      const Vec3 n = Vec3::Unit(k);
+      add_equality(c, {RowRole::kClosure, index, k}, closure.a, point_row(c, closure.a, X_a.p, n), closure.b,
+                   point_row(c, closure.b, X_b.p, n), error[k], curvature[k]);
+    }
+    if (closure.kind != ClosureKind::kWeld) continue;
+    const Vec3 turn = log_so3(X_b.R * X_a.R.transpose());
+    for (int k = 0; k < 3; ++k) {
+      Row6 J = Row6::Zero();
+      J[3 + k] = 1.0;
+      add_equality(c, {RowRole::kClosure, index, 3 + k}, closure.a, J, closure.b, J, turn[k], 0.0);
+    }
+  }
+}
+
+void add_springs(Context& c) {
+  for (std::size_t i = 0; i < c.model.springs.size(); ++i) {
+    const Spring& spring = c.model.springs[i];
+    const Vec3 a = body_pose(c, spring.body_a) * spring.point_a, b = body_pose(c, spring.body_b) * spring.point_b;
+    const double length = (b - a).norm();
+    const Vec3 n = length > 1e-12 ? Vec3((b - a) / length) : Vec3::UnitZ();
+    Row row;
+    row.k = c.dt * spring.stiffness;
+    row.b = c.dt * (spring.damping + c.dt * spring.stiffness);
+    row.e = length - spring.rest_length;
+    add_relative_row(c, spring.body_a, point_row(c, spring.body_a, a, n), spring.body_b,
+                     point_row(c, spring.body_b, b, n), row);
+    if (row.num_sides == 0) continue;
+    c.out.problem.soft.push_back(row);
+    c.out.soft.push_back({RowRole::kSpring, static_cast<int>(i), 0});
+  }
+}
+
+bool compensates(const Model& model) {
+  return std::any_of(model.drives.begin(), model.drives.end(),
+                     [](const Drive& drive) { return drive.mode == DriveMode::kImpedance; });
+}
+
+}  // namespace
+
+void assemble(const Model& model, const State& state, const Kinematics& kinematics, const Contacts& contacts,
+              const std::vector<int>& memory, const Inputs& inputs, const StepOptions& options, Assembly& out) {
+  Context c{model, state, kinematics, options, out, options.dt};
+  ContactProblem& problem = out.problem;
+  if (problem.subsystems.size() != model.trees.size() || problem.num_dofs() != model.num_v) lay_out(model, problem);
+  problem.contacts.clear();
+  for (auto* pool : {&problem.hard, &problem.soft, &problem.equality, &problem.bounded}) pool->clear();
+  for (auto* tags : {&out.hard, &out.soft, &out.equality, &out.bounded}) tags->clear();
+  problem.J_pool.clear();
+  out.frames.clear();
+  out.approach.clear();
+  out.bouncing.clear();
+
+  compute_half_step(model, kinematics, options.dt, out.d);
+  compute_forces(model, kinematics, inputs.wrenches, out.forces, out.f);
+  if (compensates(model)) compute_forces(model, kinematics, {}, out.forces, out.compensation);
+  out.moved = state.v + out.d;
+  add_joint_terms(c, inputs);
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const auto index = static_cast<int>(t);
+    model.trees[t].single ? write_single(c, index) : write_tree(c, index);
+  }
+  add_contacts(c, contacts, memory);
+  add_limits_and_friction(c);
+  add_closures(c);
+  add_springs(c);
+}
+
+}  // namespace almond

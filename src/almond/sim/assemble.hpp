@@ -1,0 +1,54 @@
+#pragma once
+// Kinematics, contacts and inputs -> ContactProblem.
+//
+//   A = M / (1 - θ) + dt D + dt² K,    b = M (v + d) / (1 - θ) + dt f - dt K (q - rest)             from (2)
+//
+// with the implicit dampers D and springs K of joints and of drives without effort limit on the diagonal. Constraints:
+//
+//   contact       Signorini-Coulomb (5); e_n = gap/dt before touching, so that a body lands without overlap;
+//                 e_n = -min(erp depth/dt, cap) where shapes overlap; e_n = -ε s one step after landing at speed s
+//   joint limit   hard (3), e = distance to the limit / dt, likewise
+//   dry friction  bounded, |λ| <= dt τ
+//   closure       equality, e = closure_erp φ/dt (capped) + dt/2 J̇v: the second term removes the drift of turning links
+//   spring        soft (4): λ = -dt k (x - x0 + dt J v̂) - dt b J v̂
+//   drive         soft, the same with its effort limit as bound
+
+#include "almond/collision/contact_point.hpp"
+#include "almond/sim/options.hpp"
+#include "almond/sim/state.hpp"
+#include "almond/solver/problem.hpp"
+
+namespace almond {
+
+/// What a one-row constraint stands for; `index` is the joint, closure, spring or drive.
+enum class RowRole : std::uint8_t { kLowerLimit, kUpperLimit, kDryFriction, kClosure, kSpring, kDrive };
+
+struct RowTag {
+  RowRole role;
+  int index;
+  int row;  // of a closure, or dof of a joint
+  [[nodiscard]] std::uint32_t key() const {
+    return static_cast<std::uint32_t>(role) << 28 | static_cast<std::uint32_t>(index) << 3 |
+           static_cast<std::uint32_t>(row);
+  }
+};
+
+struct Assembly {
+  ContactProblem problem;
+  std::vector<RowTag> hard, soft, equality, bounded;  // as the pools of the problem
+  std::vector<Mat3> frames;                           // (contacts) columns t1, t2, n
+  std::vector<double> approach;                       // (contacts) speed of closing before the step [m/s]
+  std::vector<char> bouncing;                         // (contacts) gives back an earlier landing
+  VecX d, f;                                          // (num_v) half step, forces
+
+  // Scratch.
+  VecX moved, compensation, implicit;
+  std::vector<Mat6> composite;
+  ForceWorkspace forces;
+};
+
+/// Fills assembly.problem. `memory[i]` is the entry of state.contacts that contact i continues, -1: none.
+void assemble(const Model& model, const State& state, const Kinematics& kinematics, const Contacts& contacts,
+              const std::vector<int>& memory, const Inputs& inputs, const StepOptions& options, Assembly& assembly);
+
+}  // namespace almond

@@ -1,0 +1,69 @@
+#include "almond/sim/memory.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace almond {
+namespace {
+
+template <class Named>
+auto name_of(const Named& c) {
+  return std::tie(c.geom_a, c.geom_b, c.feature);
+}
+
+/// Calls f(tag, row of λ) over all one-row constraints in λ's order.
+template <class Function>
+void for_each_row(const Assembly& assembly, Function f) {
+  int row = 3 * assembly.problem.num_contacts();
+  for (const auto* tags : {&assembly.hard, &assembly.soft, &assembly.equality, &assembly.bounded})
+    for (const RowTag& tag : *tags) f(tag, row++);
+}
+
+}  // namespace
+
+void match_contacts(const Contacts& contacts, const State& state, std::vector<int>& memory) {
+  memory.assign(contacts.points.size(), -1);
+  std::size_t k = 0;  // both lists are sorted
+  for (std::size_t i = 0; i < contacts.points.size(); ++i) {
+    const ContactPoint& point = contacts.points[i];
+    while (k < state.contacts.size() && name_of(state.contacts[k]) < name_of(point)) ++k;
+    if (k < state.contacts.size() && name_of(state.contacts[k]) == name_of(point)) memory[i] = static_cast<int>(k);
+  }
+}
+
+void recall(const State& state, const std::vector<int>& memory, const Assembly& assembly, GrowVector& lambda) {
+  lambda.setZero(assembly.problem.num_rows());
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    if (memory[i] >= 0)
+      lambda.segment<3>(static_cast<Eigen::Index>(3 * i)) =
+          assembly.frames[i].transpose() * state.contacts[memory[i]].impulse;
+  }
+  for_each_row(assembly, [&](const RowTag& tag, int row) {
+    const std::uint32_t key = tag.key();
+    const auto found = std::lower_bound(state.rows.begin(), state.rows.end(), key,
+                                        [](const RowMemory& r, std::uint32_t value) { return r.key < value; });
+    if (found != state.rows.end() && found->key == key) lambda[row] = found->impulse;
+  });
+}
+
+void remember(const Contacts& contacts, const Assembly& assembly, const GrowVector& lambda, const StepOptions& options,
+              State& state) {
+  state.contacts.resize(contacts.points.size());
+  for (std::size_t i = 0; i < contacts.points.size(); ++i) {
+    const ContactPoint& point = contacts.points[i];
+    ContactMemory& c = state.contacts[i];
+    c.geom_a = point.geom_a;
+    c.geom_b = point.geom_b;
+    c.feature = point.feature;
+    const Vec3 impulse = lambda.segment<3>(static_cast<Eigen::Index>(3 * i));
+    c.impulse = assembly.frames[i] * impulse;
+    const bool landed = impulse[2] > 0.0 && point.restitution > 0.0 && assembly.bouncing[i] == 0 &&
+                        assembly.approach[i] > options.restitution_threshold;
+    c.approach = landed ? assembly.approach[i] : 0.0;
+  }
+  state.rows.clear();
+  for_each_row(assembly, [&](const RowTag& tag, int row) { state.rows.push_back({tag.key(), lambda[row]}); });
+  std::sort(state.rows.begin(), state.rows.end(), [](const RowMemory& a, const RowMemory& b) { return a.key < b.key; });
+}
+
+}  // namespace almond

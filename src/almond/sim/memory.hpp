@@ -1,0 +1,18 @@
+#pragma once
+// Warm start: impulses of the last step, found again by the names of contacts and rows.
+
+#include "almond/sim/assemble.hpp"
+
+namespace almond {
+
+/// memory[i]: the entry of state.contacts with the geoms and the feature of contact i, or -1.
+void match_contacts(const Contacts& contacts, const State& state, std::vector<int>& memory);
+
+/// λ of the last step in the rows of this one; zero where nothing is known. Impulses are turned into the new frames.
+void recall(const State& state, const std::vector<int>& memory, const Assembly& assembly, GrowVector& lambda);
+
+/// Puts λ into the state, with the speed of contacts that landed in this step and are to bounce in the next.
+void remember(const Contacts& contacts, const Assembly& assembly, const GrowVector& lambda, const StepOptions& options,
+              State& state);
+
+}  // namespace almond

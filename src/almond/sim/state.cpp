@@ -1,0 +1,177 @@
+#include "almond/sim/state.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include "almond/base/check.hpp"
+
+namespace almond {
+namespace {
+
+constexpr char kMagic[8] = {'a', 'l', 'm', 'o', 'n', 'd', 'S', '1'};
+
+std::uint64_t fnv1a(const void* data, std::size_t size, std::uint64_t hash = 0xcbf29ce484222325ULL) {
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
+  return hash;
+}
+
+std::uint64_t fnv1a(const VecX& v, std::uint64_t hash) {
+  return fnv1a(v.data(), static_cast<std::size_t>(v.size()) * sizeof(double), hash);
+}
+
+class Writer {
+ public:
+  template <class T>
+  void put(const T& value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void put(const VecX& v) {
+    put(static_cast<std::int64_t>(v.size()));
+    bytes.append(reinterpret_cast<const char*>(v.data()), static_cast<std::size_t>(v.size()) * sizeof(double));
+  }
+  std::string bytes;
+};
+
+class Reader {
+ public:
+  Reader(const std::string& bytes, std::string place) : bytes_(bytes), place_(std::move(place)) {}
+  template <class T>
+  T get() {
+    T value;
+    take(&value, sizeof value);
+    return value;
+  }
+  VecX get_vector(Eigen::Index expected, const char* what) {
+    const auto count = get<std::int64_t>();
+    require(count == expected,
+            place_ + ": has " + std::to_string(count) + " " + what + ", the model has " + std::to_string(expected));
+    VecX v(count);
+    take(v.data(), static_cast<std::size_t>(count) * sizeof(double));
+    require(v.allFinite(), place_ + ": " + what + " are not finite");
+    return v;
+  }
+  /// Number of elements that follow, each of `size` bytes.
+  std::size_t get_count(std::size_t size) {
+    const auto count = get<std::uint64_t>();
+    require(count <= (bytes_.size() - at_) / size, place_ + ": is cut off");
+    return static_cast<std::size_t>(count);
+  }
+  [[nodiscard]] bool done() const { return at_ == bytes_.size(); }
+
+ private:
+  void take(void* to, std::size_t size) {
+    require(size <= bytes_.size() - at_, place_ + ": is cut off");
+    std::memcpy(to, bytes_.data() + at_, size);
+    at_ += size;
+  }
+  const std::string& bytes_;
+  std::string place_;
+  std::size_t at_ = 0;
+};
+
+constexpr std::size_t kContactBytes = 2 * sizeof(std::int32_t) + sizeof(std::uint32_t) + 4 * sizeof(double);
+constexpr std::size_t kRowBytes = sizeof(std::uint32_t) + sizeof(double);
+
+}  // namespace
+
+Rng::Rng(std::uint64_t seed) : s{} {
+  // SplitMix64, as recommended for seeding.
+  for (std::uint64_t& word : s) {
+    seed += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = seed;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    word = z ^ (z >> 31);
+  }
+}
+
+std::uint64_t Rng::next() {
+  const auto rotate = [](std::uint64_t x, int k) { return (x << k) | (x >> (64 - k)); };
+  const std::uint64_t result = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
+  s[2] ^= s[0];
+  s[3] ^= s[1];
+  s[1] ^= s[2];
+  s[0] ^= s[3];
+  s[2] ^= t;
+  s[3] = rotate(s[3], 45);
+  return result;
+}
+
+State make_state(const Model& model, std::uint64_t seed) {
+  State state;
+  state.q = model.q0;
+  state.v = model.v0;
+  state.rng = Rng(seed);
+  return state;
+}
+
+std::uint64_t state_hash(const State& state) {
+  return fnv1a(&state.time, sizeof state.time, fnv1a(state.v, fnv1a(state.q, 0xcbf29ce484222325ULL)));
+}
+
+std::string hash_text(std::uint64_t hash) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+std::string serialize(const State& state) {
+  Writer w;
+  w.bytes.assign(kMagic, sizeof kMagic);
+  w.put(state.q);
+  w.put(state.v);
+  w.put(state.time);
+  w.put(state.steps);
+  for (const std::uint64_t word : state.rng.s) w.put(word);
+  w.put(static_cast<std::uint64_t>(state.contacts.size()));
+  for (const ContactMemory& c : state.contacts) {
+    w.put(static_cast<std::int32_t>(c.geom_a));
+    w.put(static_cast<std::int32_t>(c.geom_b));
+    w.put(c.feature);
+    for (int i = 0; i < 3; ++i) w.put(c.impulse[i]);
+    w.put(c.approach);
+  }
+  w.put(static_cast<std::uint64_t>(state.rows.size()));
+  for (const RowMemory& r : state.rows) {
+    w.put(r.key);
+    w.put(r.impulse);
+  }
+  w.put(fnv1a(w.bytes.data(), w.bytes.size()));
+  return w.bytes;
+}
+
+State deserialize(const std::string& bytes, const Model& model, const std::string& place) {
+  require(
+      bytes.size() >= sizeof kMagic + sizeof(std::uint64_t) && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0,
+      place + ": is no almond state (it does not begin with \"almondS1\")");
+  std::uint64_t sum = 0;
+  const std::size_t body = bytes.size() - sizeof sum;
+  std::memcpy(&sum, bytes.data() + body, sizeof sum);
+  require(sum == fnv1a(bytes.data(), body), place + ": is damaged (the checksum differs)");
+  const std::string content = bytes.substr(sizeof kMagic, body - sizeof kMagic);
+  Reader r(content, place);
+  State state;
+  state.q = r.get_vector(model.num_q, "positions");
+  state.v = r.get_vector(model.num_v, "velocities");
+  state.time = r.get<double>();
+  state.steps = r.get<std::int64_t>();
+  for (std::uint64_t& word : state.rng.s) word = r.get<std::uint64_t>();
+  state.contacts.resize(r.get_count(kContactBytes));
+  for (ContactMemory& c : state.contacts) {
+    c.geom_a = r.get<std::int32_t>();
+    c.geom_b = r.get<std::int32_t>();
+    c.feature = r.get<std::uint32_t>();
+    for (int i = 0; i < 3; ++i) c.impulse[i] = r.get<double>();
+    c.approach = r.get<double>();
+  }
+  state.rows.resize(r.get_count(kRowBytes));
+  for (RowMemory& row : state.rows) {
+    row.key = r.get<std::uint32_t>();
+    row.impulse = r.get<double>();
+  }
+  require(r.done(), place + ": has bytes behind its end");
+  return state;
+}
+
+}  // namespace almond

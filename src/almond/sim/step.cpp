@@ -1,0 +1,142 @@
+#include "almond/sim/step.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+#include "almond/base/timer.hpp"
+#include "almond/dynamics/integrate.hpp"
+#include "almond/sim/memory.hpp"
+
+namespace almond {
+namespace {
+
+void check_range(bool ok, const char* field, double value, const char* expected) {
+  require(ok, std::string("step options: ") + field + " is " + to_text(value) + ", expected " + expected);
+}
+
+/// How far each geom may get in the step: as fast as it is now, and what gravity adds.
+void compute_motion(const Model& model, const Kinematics& kin, double dt, std::vector<GeomMotion>& motion) {
+  motion.resize(model.geoms.size());
+  const double fall = 2.0 * model.gravity.norm() * dt * dt;
+  for (int g = 0; g < model.num_geoms(); ++g) {
+    const Geom& geom = model.geoms[g];
+    const bool moves = geom.body >= 0 && model.bodies[geom.body].subsystem >= 0;
+    motion[g] = {};
+    if (!moves) continue;
+    motion[g].shift = dt * point_velocity(model, kin, geom.body, kin.X_WG[g].p);
+    const double reach = std::isfinite(geom.radius) ? geom.radius : 0.0;
+    motion[g].spin = dt * reach * angular_velocity(model, kin, geom.body).norm() + fall;
+  }
+}
+
+/// Moves the state on; where the numbers end, everything stops where it is.
+bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, State& state) {
+  constexpr double kFastest = 1e12;  // [m/s]: beyond, squares and positions lose all meaning
+  const GrowVector& v_hat = w.solution.v;
+  const bool sane = v_hat.allFinite() && (v_hat.size() == 0 || v_hat.cwiseAbs().maxCoeff() < kFastest);
+  if (sane) {
+    w.assembly.moved = v_hat;
+    integrate(model, w.assembly.moved, w.assembly.d, options.theta, options.dt, state.q, state.v);
+  } else {
+    state.v.setZero();
+  }
+  state.time += options.dt;
+  ++state.steps;
+  return sane;
+}
+
+StepReport make_report(const StepWorkspace& w) {
+  StepReport report;
+  report.status = w.solution.status;
+  report.residual = w.solution.certificate.residual;
+  report.natural_map = w.solution.certificate.natural_map;
+  report.contacts = static_cast<int>(w.contacts.points.size());
+  report.iterations = w.solution.info.iterations;
+  report.reduced_contacts = w.contacts.reduced;
+  report.suspicious_depths = w.contacts.suspicious;
+  for (std::size_t i = 0; i < w.contacts.points.size(); ++i) {
+    report.penetration = std::max(report.penetration, -w.contacts.points[i].gap);
+    report.active += w.solution.lambda[static_cast<Eigen::Index>(3 * i + 2)] > 0.0 ? 1 : 0;
+  }
+  return report;
+}
+
+}  // namespace
+
+void StepOptions::validate() const {
+  check_range(std::isfinite(dt) && dt > 0.0, "dt", dt, "> 0");
+  check_range(theta >= 0.0 && theta < 1.0, "theta", theta, "0 <= theta < 1");
+  check_range(erp >= 0.0 && erp <= 1.0, "erp", erp, "0 to 1");
+  check_range(closure_erp >= 0.0 && closure_erp <= 1.0, "closure_erp", closure_erp, "0 to 1");
+  check_range(std::isfinite(max_correction) && max_correction >= 0.0, "max_correction", max_correction, ">= 0");
+  check_range(restitution_threshold >= 0.0, "restitution_threshold", restitution_threshold, ">= 0");
+  check_range(std::isfinite(collision.margin) && collision.margin >= 0.0, "collision.margin", collision.margin, ">= 0");
+  check_range(collision.max_points_per_pair >= 3 && collision.max_points_per_pair <= 64,
+              "collision.max_points_per_pair", collision.max_points_per_pair, "3 to 64");
+  solver.validate();
+}
+
+Inputs make_inputs(const Model& model) {
+  Inputs inputs;
+  const auto drives = static_cast<Eigen::Index>(model.drives.size());
+  inputs.target.resize(drives);
+  inputs.target_velocity.resize(drives);
+  inputs.feedforward.resize(drives);
+  for (Eigen::Index i = 0; i < drives; ++i) {
+    inputs.target[i] = model.drives[i].target;
+    inputs.target_velocity[i] = model.drives[i].target_velocity;
+    inputs.feedforward[i] = model.drives[i].feedforward;
+  }
+  return inputs;
+}
+
+StepReport step(const Model& model, const StepOptions& options, const Inputs& inputs, StepWorkspace& w, State& state) {
+  Stopwatch watch;
+  compute_kinematics(model, state.q, state.v, w.kinematics);  // model -> kinematics
+  compute_motion(model, w.kinematics, options.dt, w.motion);
+  Stopwatch part;
+  detect_contacts(model, w.kinematics.X_WG, w.motion, options.collision, w.collision, w.contacts);  // -> contacts
+  const double collide_ms = part.elapsed_ms();
+  match_contacts(w.contacts, state, w.memory);
+  assemble(model, state, w.kinematics, w.contacts, w.memory, inputs, options, w.assembly);  // -> problem
+  recall(state, w.memory, w.assembly, w.solution.lambda);
+  part.restart();
+  w.solver.forget_penalties();  // the next step depends on the state alone
+  static_cast<void>(solve(w.assembly.problem, options.solver, w.solver, w.solution));  // -> solution
+  const double solve_ms = part.elapsed_ms();
+  remember(w.contacts, w.assembly, w.solution.lambda, options, state);
+  StepReport report = make_report(w);
+  if (!advance(model, options, w, state)) report.status = Status::kNumericalError;  // -> state
+  report.collide_ms = collide_ms;
+  report.solve_ms = solve_ms;
+  report.step_ms = watch.elapsed_ms();
+  return report;
+}
+
+Simulation::Simulation(Model model, StepOptions options, std::uint64_t seed)
+    : model_(std::move(model)),
+      options_(std::move(options)),
+      inputs_(make_inputs(model_)),
+      state_(make_state(model_, seed)) {
+  options_.validate();
+  compute_kinematics(model_, state_.q, state_.v, now_);
+  assemble(model_, state_, now_, {}, {}, inputs_, options_, workspace_.assembly);
+  for (std::size_t t = 0; t < model_.trees.size(); ++t) {
+    const MatX A = workspace_.assembly.problem.A(static_cast<int>(t));
+    require(A.llt().info() == Eigen::Success && A.diagonal().minCoeff() > 0.0,
+            "tree of body " + quote(model_.bodies[model_.trees[t].bodies[0]].name) +
+                ": the mass matrix is singular at the start; expected inertia along every joint");
+  }
+}
+
+const Kinematics& Simulation::kinematics() {
+  compute_kinematics(model_, state_.q, state_.v, now_);
+  return now_;
+}
+
+Energy Simulation::energy() { return compute_energy(model_, state_.q, state_.v, kinematics()); }
+
+}  // namespace almond
