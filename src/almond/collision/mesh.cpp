@@ -122,6 +122,16 @@ std::uint32_t name_point(int triangle, std::uint32_t name) {
   return hash ^ (hash >> 13);
 }
 
+/// The lowest point of the shape over a face, where its facet is a polygon that stands off from a round rim.
+void add_lowest(const Triangle& triangle, const Other& other, int first, ConvexWorkspace::Impl& w) {
+  const Vec3 lowest = other.lowest_point(triangle.n);
+  const double gap = triangle.n.dot(lowest - triangle.corner[0]);
+  if (gap > other.options.margin || !lies_over(triangle, lowest)) return;
+  for (std::size_t i = first; i < w.found.points.size(); ++i)
+    if (w.found.points[i].gap <= gap + 1e-9) return;
+  w.found.points.push_back({lowest - 0.5 * gap * triangle.n, triangle.n, gap, kClosestFeature});
+}
+
 /// Contacts between the triangle's face and what the shape turns towards it.
 void touch_face(const Triangle& triangle, const Other& other, ConvexWorkspace::Impl& w) {
   const int first = static_cast<int>(w.found.points.size());
@@ -129,13 +139,20 @@ void touch_face(const Triangle& triangle, const Other& other, ConvexWorkspace::I
   for (int k = 0; k < 3; ++k) w.facet_a.add(triangle.corner[k], static_cast<std::uint32_t>(triangle.id[k]));
   make_facet(other.shape, other.X, -triangle.n, w.facet_b);
   add_patch(w.facet_a, w.facet_b, triangle.n, other.options, w.found);
-  // A polygon may stand off from a round rim.
-  const Vec3 lowest = other.lowest_point(triangle.n);
-  const double gap = triangle.n.dot(lowest - triangle.corner[0]);
-  if (w.facet_b.count == 1 || gap > other.options.margin || !lies_over(triangle, lowest)) return;
-  for (std::size_t i = first; i < w.found.points.size(); ++i)
-    if (w.found.points[i].gap <= gap + 1e-9) return;
-  w.found.points.push_back({lowest - 0.5 * gap * triangle.n, triangle.n, gap, kClosestFeature});
+  if (w.facet_b.count > 1) add_lowest(triangle, other, first, w);
+}
+
+/// The same for a face without convex edges: nothing of the shape touches it but corners, ends of lines, rims.
+void touch_inner_face(const Triangle& triangle, const Other& other, ConvexWorkspace::Impl& w) {
+  const int first = static_cast<int>(w.found.points.size());
+  make_facet(other.shape, other.X, -triangle.n, w.facet_b);
+  for (int k = 0; k < w.facet_b.count; ++k) {
+    const Vec3& p = w.facet_b.vertex[k];
+    const double gap = triangle.n.dot(p - triangle.corner[0]);
+    if (gap <= other.options.margin && lies_over(triangle, p))
+      w.found.points.push_back({p - 0.5 * gap * triangle.n, triangle.n, gap, name_vertex_b(w.facet_b.id[k])});
+  }
+  if (w.facet_b.count > 1) add_lowest(triangle, other, first, w);
 }
 
 /// Contacts with an edge or corner of the triangle along the normal of the pair.
@@ -185,7 +202,7 @@ void touch_triangle(const Surface& surface, int t, const Other& other, ConvexWor
   // Shapes behind a mesh's face are not its business: it may be the far side of a thin wall.
   const bool in_front = Surface::kSolidBelow || triangle.n.dot(other.center - triangle.corner[0]) >= 0.0;
   if (!surface.sharp(t)) {
-    if (in_front) touch_face(triangle, other, w);
+    if (in_front) touch_inner_face(triangle, other, w);
     return;
   }
   const Core core = make_triangle_core(triangle.corner[0], triangle.corner[1], triangle.corner[2]);

@@ -85,16 +85,19 @@ struct GridSurface {
       }
   }
 
+  /// Compares the heights around the cell with the triangle's plane; flat or at the border is all it can tell.
   [[nodiscard]] bool sharp(int t) const {
-    const Triangle self = triangle(t);
-    bool flat = true;
-    int count = 0;
-    for (int k = 0; k < 3; ++k)
-      visit_around(self, k, [&](const Triangle& other) {
-        ++count;
-        flat = flat && other.n.dot(self.n) > 1.0 - 1e-12;
-      });
-    return !flat || count < 18;
+    const int cell = t / 2, i = cell / (grid.columns - 1), j = cell % (grid.columns - 1);
+    if (i < 1 || j < 1 || i >= grid.rows - 2 || j >= grid.columns - 2) return true;
+    const double z = grid.height[vertex(i, j)], across = grid.height[vertex(i + 1, j + 1)];
+    const double dx = t % 2 == 0 ? grid.height[vertex(i, j + 1)] - z : across - grid.height[vertex(i + 1, j)];
+    const double dy = across - z - dx;
+    const double tolerance =
+        1e-6 * std::min(2.0 * grid.half_x / (grid.columns - 1), 2.0 * grid.half_y / (grid.rows - 1));
+    for (int k = i - 1; k <= i + 2; ++k)
+      for (int l = j - 1; l <= j + 2; ++l)
+        if (std::abs(grid.height[vertex(k, l)] - z - (l - j) * dx - (k - i) * dy) > tolerance) return true;
+    return false;
   }
 
   /// Cells under `box`, whose lower side they reach: the ground below them is solid, so how deep they are does not
