@@ -112,7 +112,8 @@ TEST_F(FuzzReaders, NpzWithValidChecksums) {
             const std::size_t at = random() % data.size();
             if constexpr (std::is_same_v<std::decay_t<decltype(data)>, std::vector<double>>) {
               data[at] = extremes[random() % extremes.size()];
-            } else if constexpr (!std::is_same_v<std::decay_t<decltype(data)>, std::string>) {
+            } else if constexpr (!std::is_same_v<std::decay_t<decltype(data)>, std::string> &&
+                                 !std::is_same_v<std::decay_t<decltype(data)>, std::vector<std::string>>) {
               using Integer = typename std::decay_t<decltype(data)>::value_type;
               data[at] = static_cast<Integer>(integers[random() % integers.size()]);
             }

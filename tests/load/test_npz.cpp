@@ -132,6 +132,21 @@ TEST(Npz, JsonRoundTripsBitForBit) {
             "t.json: field \"x\": inf cannot be written as JSON, expected finite numbers");
 }
 
+TEST(Npz, ListsOfTextsRoundTrip) {
+  const std::vector<std::string> names = {"ball", "", "Würfel", "\xe2\x96\xa1 \xf0\x9f\x8e\xb2"};
+  NpzArchive archive;
+  archive.set("names", NpzArray(names));
+  archive.set("none", NpzArray(std::vector<std::string>{}));
+  archive.set("broken", NpzArray(std::vector<std::string>{"a\xff", "\xc3", "\xed\xa0\x80"}));
+  const NpzArchive back = NpzArchive::from_bytes(archive.to_bytes("t"), "t");
+  EXPECT_EQ(std::get<std::vector<std::string>>(back.at("names").data), names);
+  EXPECT_EQ(back.at("names").shape, std::vector<std::int64_t>{4});
+  EXPECT_EQ(back.at("none").size(), 0);
+  EXPECT_EQ(std::get<std::vector<std::string>>(back.at("broken").data),
+            (std::vector<std::string>{"a\xef\xbf\xbd", "\xef\xbf\xbd", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}));
+  EXPECT_TRUE(back.at("names").is_text() && !back.at("names").is_one_text());
+}
+
 TEST(Npz, RefusesDamagedMembers) {
   const auto error = [](const std::string& member) { return error_of([&] { (void)archive_of(member); }); };
   const std::string one = bytes_of<double>({1});
