@@ -1,5 +1,5 @@
 // The program `almond`: reads the command line, runs one command, maps what went wrong to an exit code:
-// 0 done, 1 the work failed, 2 bad usage or input.
+// 0 done, 1 the work failed, 2 bad usage or input, 130 interrupted.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "almond/base/check.hpp"
-#include "almond/load/text.hpp"
+#include "almond/base/text.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
 
@@ -57,6 +57,9 @@ int run(int argc, char** argv) {
       {"demo", {"solve built-in problems with every solver, live, and write a page with the curves", add_demo_command}},
       {"solve", {"solve contact problems from files and certify the answers", add_solve_command}},
       {"bench", {"measure solvers, and other people's, against targets", add_bench_command}},
+      {"run", {"simulate a scene: figures, trajectory, states, contact problems", add_run_command}},
+      {"scenes", {"list the scenes, or the parameters of one", add_scenes_command}},
+      {"verify", {"measure laws of physics on this machine: a table of pass and fail", add_verify_command}},
   };
   std::map<std::string, Action> actions;
   std::vector<std::string> names;

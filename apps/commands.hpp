@@ -15,5 +15,8 @@ using Action = std::function<int()>;
 Action add_solve_command(CLI::App& command);
 Action add_demo_command(CLI::App& command);
 Action add_bench_command(CLI::App& command);
+Action add_run_command(CLI::App& command);
+Action add_scenes_command(CLI::App& command);
+Action add_verify_command(CLI::App& command);
 
 }  // namespace almond::app

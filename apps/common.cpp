@@ -1,5 +1,6 @@
 #include "apps/common.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +13,8 @@
 #include <variant>
 
 #include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 #include "almond/load/file_io.hpp"
-#include "almond/load/text.hpp"
 #include "bench/benches.hpp"
 
 namespace almond::app {
@@ -29,10 +30,12 @@ const std::map<std::string, Field>& settings_fields() {
       {"solver", &Settings::solver},
       {"tol", &Settings::tol},
       {"max_iterations", &Settings::max_iterations},
+      {"max_work", &Settings::max_work},
       {"budget_ms", &Settings::budget_ms},
       {"warm_start", &Settings::warm_start},
       {"threads", &Settings::threads},
       {"trace", &Settings::trace},
+      {"prefer_stick", &Settings::prefer_stick},
       {"fixed_iterations", &Settings::fixed_iterations},
       {"canal_c0", &Settings::canal_c0},
       {"canal_kappa", &Settings::canal_kappa},
@@ -133,7 +136,11 @@ Progress::~Progress() { clear(); }
 
 void Progress::show(const std::string& text) {
   if (!terminal_) return;
-  std::fprintf(stderr, "\r\033[K\033[2m%s\033[0m", text.c_str());
+  // A line that wraps could not be overwritten.
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  const std::string line = known ? text.substr(0, size.ws_col - 1U) : text;
+  std::fprintf(stderr, "\r\033[K\033[2m%s\033[0m", line.c_str());
   std::fflush(stderr);
   shown_ = true;
 }
@@ -172,14 +179,28 @@ std::vector<SolverKind> parse_solvers(const std::vector<std::string>& names, std
   return kinds;
 }
 
-void apply_setting(const std::string& assignment, Settings& settings) {
+std::pair<std::string, std::string> split_assignment(const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   require(equals != std::string::npos, "--set " + quote(assignment) + ": expected key=value");
-  const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
+  return {assignment.substr(0, equals), assignment.substr(equals + 1)};
+}
+
+double parse_value(const std::string& key, const std::string& text) {
+  return parse_number<double>(key, text, "a number");
+}
+
+std::vector<std::string> setting_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, field] : settings_fields()) names.push_back(name);
+  return names;
+}
+
+void apply_setting(const std::string& assignment, Settings& settings) {
+  const std::pair<std::string, std::string> split = split_assignment(assignment);
+  const std::string &key = split.first, &value = split.second;
   const auto found = settings_fields().find(key);
   if (found == settings_fields().end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, field] : settings_fields()) names.push_back(name);
+    const std::vector<std::string> names = setting_names();
     const std::string near = nearest_name(key, names);
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;

@@ -2,6 +2,7 @@
 // What the commands share: outputs, the progress line, solver names and settings from the command line.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "almond/solver/result.hpp"
@@ -12,6 +13,7 @@ namespace almond::app {
 inline constexpr int kDone = 0;
 inline constexpr int kWorkFailed = 1;
 inline constexpr int kBadInput = 2;
+inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells count
 
 /// Throws Error when `path` cannot be written later: its folder is missing or closed, or it is a folder itself. Called
 /// before the work, so that hours are not lost to a typing error. Empty and "-" (standard output) pass.
@@ -44,8 +46,15 @@ class Progress {
 [[nodiscard]] std::vector<SolverKind> parse_solvers(const std::vector<std::string>& names,
                                                     std::vector<std::string>& paths);
 
+/// Key and value of --set. Throws Error where there is no "=".
+[[nodiscard]] std::pair<std::string, std::string> split_assignment(const std::string& assignment);
+/// The number in --set key=text. Throws Error where it is none.
+[[nodiscard]] double parse_value(const std::string& key, const std::string& text);
+
 /// key=value with a field of Settings as key. Throws Error naming the nearest field.
 void apply_setting(const std::string& assignment, Settings& settings);
+/// The keys that apply_setting knows.
+[[nodiscard]] std::vector<std::string> setting_names();
 
 /// Files as they are, folders as the problem files in them. Throws Error for what is not there, with the nearest name.
 [[nodiscard]] std::vector<std::string> expand_inputs(const std::vector<std::string>& inputs);

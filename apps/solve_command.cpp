@@ -9,8 +9,9 @@
 #include <set>
 
 #include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 #include "almond/load/problem_file.hpp"
-#include "almond/load/text.hpp"
+#include "almond/sim/options.hpp"
 #include "almond/solver/certificate.hpp"
 #include "almond/solver/solve.hpp"
 #include "apps/commands.hpp"
@@ -287,7 +288,7 @@ void check_outputs(const SolveOptions& options, const std::vector<Job>& jobs) {
 }
 
 Settings make_settings(const SolveOptions& options) {
-  Settings settings;
+  Settings settings = options.warm ? StepOptions{}.solver : Settings{};
   settings.tol = options.tol;
   settings.max_iterations = options.max_iterations;
   settings.budget_ms = options.budget_ms;
@@ -360,7 +361,7 @@ Action add_solve_command(CLI::App& command) {
   command.add_option("--repeats", o->repeats, "cold solves whose median is the time (default: 5, fewer when slow)");
   command.add_option("--set", o->assignments, "key=value: any field of Settings, e.g. canal_c0=10; may be repeated")
       ->allow_extra_args(false);
-  command.add_flag("--warm", o->warm, "start from v0 and lambda0 of the file");
+  command.add_flag("--warm", o->warm, "solve as a step of a simulation does, from v0 and lambda0 of the file");
   command.add_flag("--strict", o->strict, "exit 1 unless every solve reaches the tolerance");
   command.add_option("--json", o->json, "write results as JSON (-: standard output)");
   command.add_option("--trace", o->trace, "write residual over time as CSV, or JSON by extension");

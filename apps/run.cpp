@@ -1,0 +1,65 @@
+#include "apps/run.hpp"
+
+#include <algorithm>
+
+#include "almond/base/timer.hpp"
+#include "almond/sim/memory.hpp"
+
+namespace almond::app {
+namespace {
+
+/// The problem of the step just done, which began at `before`. It starts where the solver started, so that solving it
+/// alone gives the same bits.
+ContactProblem copy_problem(const Simulation& simulation, const State& before, const std::string& name) {
+  const StepWorkspace& last = simulation.last();
+  ContactProblem problem = last.assembly.problem;
+  problem.name = name;
+  problem.lambda0.clear();
+  problem.v0.clear();
+  if (simulation.options().solver.warm_start) {
+    GrowVector lambda;
+    recall(before, last.memory, last.assembly, lambda);
+    problem.lambda0.assign(lambda.data(), lambda.data() + lambda.size());
+  }
+  return problem;
+}
+
+}  // namespace
+
+RunRecord run_scene(const scenes::Scene& scene, Simulation& simulation, const RunOptions& options) {
+  RunRecord record;
+  record.energy_start = simulation.energy();
+  const auto keep_poses = [&] {
+    if (options.trajectory) record.trajectory.add(simulation.model(), simulation.kinematics(), simulation.state().time);
+  };
+  keep_poses();
+  State before;
+  const double start_time = simulation.state().time;
+  const Stopwatch watch;
+  for (int i = 0; i < options.steps && !record.interrupted; ++i) {
+    if (scene.control) scene.control(simulation);
+    const bool dump = std::find(options.dump_steps.begin(), options.dump_steps.end(), i) != options.dump_steps.end();
+    if (dump) before = simulation.state();
+    const StepReport report = simulation.step();
+    if (dump) record.problems[i] = copy_problem(simulation, before, scene.name + "-" + std::to_string(i));
+    if (scene.observe) scene.observe(simulation, report);
+    record.statistics.add(report);
+    keep_poses();
+    if (!options.after_step) continue;
+    const double now = simulation.state().time;
+    const RunProgress progress{.done = i + 1,
+                               .all = options.steps,
+                               .time = now,
+                               .real_time_factor = 1e3 * (now - start_time) / watch.elapsed_ms(),
+                               .unconverged = record.statistics.unconverged(),
+                               .last = report};
+    record.interrupted = !options.after_step(progress) && i + 1 < options.steps;
+  }
+  record.wall_s = 1e-3 * watch.elapsed_ms();
+  record.energy_end = simulation.energy();
+  if (scene.judge) record.outcome = scene.judge(simulation);
+  if (record.interrupted) record.outcome.success.reset();
+  return record;
+}
+
+}  // namespace almond::app

@@ -1,0 +1,188 @@
+// `almond run`: a scene, step by step; figures, trajectory, states and problems out.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+#include "almond/base/timer.hpp"
+#include "almond/load/file_io.hpp"
+#include "almond/load/problem_file.hpp"
+#include "apps/commands.hpp"
+#include "apps/common.hpp"
+#include "apps/interrupt.hpp"
+#include "apps/run.hpp"
+#include "apps/run_report.hpp"
+#include "apps/run_settings.hpp"
+
+namespace almond::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kShowEveryMs = 100.0;
+
+struct RunArguments {
+  SceneArguments scene;
+  std::vector<std::string> dumps;  // STEP=FILE
+  std::string json, trajectory, save_state, load_state;
+  bool strict = false;
+};
+
+struct Dump {
+  int step;
+  std::string path;
+};
+
+/// Options that take several values also take a scene's name behind them.
+void find_scene_name(std::vector<std::string>& values, std::string& name) {
+  if (!name.empty()) return;
+  const auto stray =
+      std::find_if(values.begin(), values.end(), [](const std::string& v) { return v.find('=') == std::string::npos; });
+  if (stray == values.end()) return;
+  name = *stray;
+  values.erase(stray);
+}
+
+Dump parse_dump(const std::string& text, int steps) {
+  const std::string option = "--dump-problem " + text;
+  const std::size_t equals = text.find('=');
+  require(equals != std::string::npos && equals + 1 < text.size(), option + ": expected STEP=FILE");
+  Dump dump{0, text.substr(equals + 1)};
+  const char *begin = text.data(), *end = text.data() + equals;
+  const auto [stop, error] = std::from_chars(begin, end, dump.step);
+  require(error == std::errc() && stop == end && dump.step >= 0 && dump.step < steps,
+          option + ": expected a step from 0 to " + std::to_string(steps - 1));
+  std::string extension = fs::path(dump.path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+  require(extension == ".npz" || extension == ".json" || extension == ".hdf5" || extension == ".h5",
+          option + ": expected a file name that ends in .npz, .json, .hdf5 or .h5");
+  return dump;
+}
+
+void check_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps) {
+  std::vector<std::pair<std::string, std::string>> outputs = {
+      {"--json", arguments.json}, {"--trajectory", arguments.trajectory}, {"--save-state", arguments.save_state}};
+  for (const Dump& dump : dumps) outputs.emplace_back("--dump-problem", dump.path);
+  std::set<std::string> files;
+  for (const auto& [option, path] : outputs) {
+    check_output(option, path);
+    if (path.empty()) continue;
+    require(files.insert(path).second, path == "-" ? "only one output can go to standard output (-)"
+                                                   : option + " " + path + ": another output has this name, too");
+  }
+}
+
+std::string progress_text(const std::string& scene, const RunProgress& p) {
+  char text[200];
+  std::snprintf(text, sizeof text,
+                ": %d / %d steps  %.2f s, %.2g x real time  %d contacts  residual %.0e  %d unconverged", p.done, p.all,
+                p.time, p.real_time_factor, p.last.contacts, p.last.residual, p.unconverged);
+  return scene + text;
+}
+
+RunRecord run_with_progress(const scenes::Scene& scene, Simulation& simulation, RunOptions options) {
+  const InterruptGuard interrupt;
+  Progress progress;
+  Stopwatch since_shown;
+  options.after_step = [&](const RunProgress& now) {
+    if (now.done == 1 || since_shown.elapsed_ms() > kShowEveryMs) {
+      progress.show(progress_text(scene.name, now));
+      since_shown.restart();
+    }
+    return !interrupt.raised();
+  };
+  return run_scene(scene, simulation, options);
+}
+
+/// Writes all outputs, also those behind one that fails; then says what failed first.
+void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps, const std::string& json,
+                   const Simulation& simulation, const RunRecord& record) {
+  std::string failure;
+  const auto attempt = [&failure](const auto& write) {
+    try {
+      write();
+    } catch (const Error& error) {
+      if (failure.empty()) failure = error.what();
+    }
+  };
+  attempt([&] { write_output(arguments.json, json); });
+  if (!arguments.trajectory.empty())
+    attempt([&] { write_output(arguments.trajectory, to_npz(record.trajectory, arguments.trajectory)); });
+  if (!arguments.save_state.empty())
+    attempt([&] { write_output(arguments.save_state, serialize(simulation.state())); });
+  for (const Dump& dump : dumps) {
+    const auto found = record.problems.find(dump.step);
+    if (found != record.problems.end()) attempt([&] { save_problem(found->second, dump.path); });
+  }
+  require(failure.empty(), failure);
+}
+
+int run_run(RunArguments& arguments) {
+  find_scene_name(arguments.scene.assignments, arguments.scene.name);
+  find_scene_name(arguments.dumps, arguments.scene.name);
+  scenes::Scene scene = make_scene(arguments.scene);
+  std::vector<Dump> dumps;
+  for (const std::string& text : arguments.dumps) dumps.push_back(parse_dump(text, scene.steps));
+  check_outputs(arguments, dumps);
+  if (!arguments.trajectory.empty()) check_trajectory_size(scene.model, scene.steps, arguments.trajectory);
+  Simulation simulation(std::move(scene.model), scene.options, arguments.scene.seed);
+  if (!arguments.load_state.empty())
+    simulation.state() = deserialize(read_file(arguments.load_state), simulation.model(), arguments.load_state);
+
+  RunOptions options;
+  options.steps = scene.steps;
+  options.trajectory = !arguments.trajectory.empty();
+  for (const Dump& dump : dumps) options.dump_steps.push_back(dump.step);
+  const RunRecord record = run_with_progress(scene, simulation, std::move(options));
+
+  const bool stdout_taken = arguments.json == "-" || arguments.trajectory == "-" || arguments.save_state == "-";
+  std::fputs(run_summary(scene, simulation, record, !stdout_taken && use_colour()).c_str(),
+             stdout_taken ? stderr : stdout);
+  const std::string json = run_json(scene, simulation, record, arguments.scene.seed);
+  write_outputs(arguments, dumps, json, simulation, record);
+  if (record.interrupted) return kInterrupted;
+  return arguments.strict && record.statistics.unconverged() > 0 ? kWorkFailed : kDone;
+}
+
+}  // namespace
+
+Action add_run_command(CLI::App& command) {
+  const auto o = std::make_shared<RunArguments>();
+  SceneArguments& s = o->scene;
+  command.add_option("SCENE", s.name, "a scene by name; almond scenes lists them");
+  command.add_option("--solver", s.solver,
+                     "auto (default), canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn");
+  command.add_option("--steps", s.steps, "number of steps (default: the scene's)");
+  command.add_option("--dt", s.dt, "time step in seconds (default: the scene's, mostly 1/240)");
+  command.add_option("--theta", s.theta, "0 (default): semi-implicit Euler; 0.5: midpoint; below 1");
+  command.add_option("--tol", s.tol,
+                     "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)");
+  command.add_option("--max-iters", s.max_iterations,
+                     "limit of outer iterations of each step (default 0: the method's own)");
+  command.add_option("--budget-ms", s.budget_ms, "wall-clock limit of each step's solve (default 0: none)");
+  command.add_option("--threads", s.threads, "workers inside one solve (default 1); the same bits for any number");
+  command.add_option("--seed", s.seed, "decides everything random in a scene (default 0)")
+      ->check([](const std::string& text) { return text.rfind('-', 0) == 0 ? text + ", expected 0 or more" : ""; });
+  command.add_option(
+      "--set", s.assignments,
+      "key=value: a parameter of the scene, a step option (erp, closure_erp, max_correction, restitution_threshold, "
+      "margin, theta), or a solver setting; may be repeated");
+  command.add_option("--json", o->json, "write figures as JSON (-: standard output)");
+  command.add_option("--trajectory", o->trajectory, "write poses and velocities of all bodies at every step (.npz)");
+  command.add_option("--dump-problem", o->dumps,
+                     "STEP=FILE: write the contact problem of a step, counted from 0 (.npz, .json, .hdf5); may be "
+                     "repeated");
+  command.add_option("--save-state", o->save_state, "write the state after the last step");
+  command.add_option("--load-state", o->load_state, "go on from a saved state");
+  command.add_flag("--strict", o->strict, "exit 1 unless every step reaches the tolerance");
+  return [o] { return run_run(*o); };
+}
+
+}  // namespace almond::app

@@ -1,0 +1,139 @@
+#include "apps/run_report.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace almond::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double peak_rss_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;  // Linux counts in KiB
+}
+
+Json middle_and_max(const std::vector<double>& values) {
+  const Spread spread = make_spread(values);
+  return {{"median", spread.median}, {"max", spread.max}};
+}
+
+Json whole_spread(const std::vector<double>& values) {
+  const Spread spread = make_spread(values);
+  return {{"median", spread.median}, {"p95", spread.p95}, {"max", spread.max}};
+}
+
+double real_time_factor(const Simulation& simulation, const RunRecord& record) {
+  return simulation.options().dt * record.statistics.steps() / record.wall_s;
+}
+
+template <class... Values>
+std::string format(const char* pattern, Values... values) {
+  char buffer[160];
+  std::snprintf(buffer, sizeof buffer, pattern, values...);
+  return buffer;
+}
+
+std::string spread_text(const std::vector<double>& values, const char* unit) {
+  const Spread s = make_spread(values);
+  return format("median %.3g, p95 %.3g, max %.3g %s", s.median, s.p95, s.max, unit);
+}
+
+/// The statuses other than solved, with how often: "2 max-iterations, 1 stalled".
+std::string unsolved_text(const RunStatistics& statistics) {
+  std::string text;
+  for (std::size_t i = 1; i < kStatuses.size(); ++i) {
+    if (statistics.status_counts[i] == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(statistics.status_counts[i]) + " " + to_string(kStatuses[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string run_json(const scenes::Scene& scene, const Simulation& simulation, const RunRecord& record,
+                     std::uint64_t seed) {
+  const RunStatistics& s = record.statistics;
+  const StepOptions& options = simulation.options();
+  Json metrics = Json::object(), counts = Json::object();
+  for (const scenes::Metric& metric : record.outcome.metrics) metrics[metric.name] = metric.value;
+  for (std::size_t i = 0; i < kStatuses.size(); ++i) counts[to_string(kStatuses[i])] = s.status_counts[i];
+  const Json object = {
+      {"scene", scene.name},
+      {"solver", to_string(options.solver.solver)},
+      {"dt", options.dt},
+      {"steps", s.steps()},
+      {"dofs", simulation.model().num_v},
+      {"bodies", simulation.model().num_bodies()},
+      {"threads", options.solver.threads},
+      {"seed", seed},
+      {"state_hash", hash_text(state_hash(simulation.state()))},
+      {"contacts", middle_and_max(s.contacts)},
+      {"step_ms", whole_spread(s.step_ms)},
+      {"solve_ms", whole_spread(s.solve_ms)},
+      {"collide_ms", whole_spread(s.collide_ms)},
+      {"residual", whole_spread(s.residual)},
+      {"penetration_mm", middle_and_max(s.penetration_mm)},
+      {"unconverged_steps", s.unconverged()},
+      {"dropped_contacts", s.dropped_contacts},
+      {"peak_rss_mb", peak_rss_mb()},
+      {"success", record.outcome.success.has_value() ? Json(*record.outcome.success) : Json(nullptr)},
+      {"metrics", std::move(metrics)},
+      {"time_s", simulation.state().time},
+      {"real_time_factor", real_time_factor(simulation, record)},
+      {"status_counts", std::move(counts)},
+      {"energy", {{"start", record.energy_start.total()}, {"end", record.energy_end.total()}}},
+      {"reduced_contacts", s.reduced_contacts},
+      {"suspicious_depths", s.suspicious_depths},
+      {"interrupted", record.interrupted},
+  };
+  return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string run_summary(const scenes::Scene& scene, const Simulation& simulation, const RunRecord& record,
+                        bool colour) {
+  const RunStatistics& s = record.statistics;
+  const StepOptions& options = simulation.options();
+  const auto paint = [colour](const std::string& words, bool good) {
+    return colour ? (good ? "\033[32m" : "\033[31m") + words + "\033[0m" : words;
+  };
+  std::size_t width = 11;
+  for (const scenes::Metric& metric : record.outcome.metrics) width = std::max(width, metric.name.size());
+  std::string text;
+  const auto line = [&text, width](const std::string& name, const std::string& value) {
+    text += "  " + name + std::string(width + 2 - name.size(), ' ') + value + "\n";
+  };
+  text += scene.name + format(": %d steps of %.4g ms, %.4g s simulated in %.3g s (%.3g x real time)\n", s.steps(),
+                              1e3 * options.dt, options.dt * s.steps(), record.wall_s,
+                              real_time_factor(simulation, record));
+  line("model", format("%d bodies, %d dofs", simulation.model().num_bodies(), simulation.model().num_v));
+  line("solver", format("%s, tolerance %.3g, %d %s", to_string(options.solver.solver), options.solver.tol,
+                        options.solver.threads, options.solver.threads == 1 ? "thread" : "threads"));
+  const Spread contacts = make_spread(s.contacts), depth = make_spread(s.penetration_mm);
+  line("contacts", format("median %.4g, max %.4g", contacts.median, contacts.max));
+  line("step", spread_text(s.step_ms, "ms"));
+  line("solve", spread_text(s.solve_ms, "ms"));
+  line("collide", spread_text(s.collide_ms, "ms"));
+  line("residual", spread_text(s.residual, "N s"));
+  line("penetration", format("median %.3g, max %.3g mm", depth.median, depth.max));
+  line("energy",
+       format("%.6g J at the start, %.6g J at the end", record.energy_start.total(), record.energy_end.total()));
+  line("converged",
+       s.unconverged() == 0
+           ? paint("every step", true)
+           : paint(format("%d of %d steps", s.status_counts[0], s.steps()) + ": " + unsolved_text(s), false));
+  if (s.dropped_contacts > 0) line("dropped", paint(std::to_string(s.dropped_contacts) + " contacts", false));
+  if (s.suspicious_depths > 0)
+    line("depths", paint(std::to_string(s.suspicious_depths) + " suspicious ones cut", false));
+  for (const scenes::Metric& metric : record.outcome.metrics) line(metric.name, format("%.6g", metric.value));
+  if (record.outcome.success) line("goal", *record.outcome.success ? paint("reached", true) : paint("missed", false));
+  line("state", hash_text(state_hash(simulation.state())));
+  if (record.interrupted) line("interrupted", paint("what was recorded until here is written", false));
+  return text;
+}
+
+}  // namespace almond::app

@@ -1,0 +1,31 @@
+#pragma once
+// The reports of all steps of a run, and what they come down to.
+
+#include <array>
+#include <vector>
+
+#include "almond/sim/step.hpp"
+
+namespace almond::app {
+
+/// Middle and tail of a series; NaN: it is empty. A value that is not finite counts as infinite.
+struct Spread {
+  double median = kNaN, p95 = kNaN, max = kNaN;
+};
+[[nodiscard]] Spread make_spread(std::vector<double> values);
+
+inline constexpr std::array<Status, 6> kStatuses = {Status::kSolved,  Status::kMaxIterations, Status::kTimeBudget,
+                                                    Status::kStalled, Status::kInfeasible,    Status::kNumericalError};
+
+/// One value per step, and counts over all of them.
+struct RunStatistics {
+  std::vector<double> step_ms, solve_ms, collide_ms, residual, penetration_mm, contacts;
+  std::array<int, kStatuses.size()> status_counts{};  // as kStatuses
+  std::int64_t dropped_contacts = 0, reduced_contacts = 0, suspicious_depths = 0;
+
+  void add(const StepReport& report);
+  [[nodiscard]] int steps() const { return static_cast<int>(step_ms.size()); }
+  [[nodiscard]] int unconverged() const { return steps() - status_counts[0]; }
+};
+
+}  // namespace almond::app
