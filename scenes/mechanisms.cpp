@@ -176,7 +176,7 @@ Model make_quadrupeds_model(int robots, std::uint64_t seed) {
   builder.add_ground(Plane{}, {}, Material{0.6, 0.0});
   const int side = static_cast<int>(std::ceil(std::cbrt(robots) - 1e-9));
   for (int i = 0; i < robots; ++i) {
-    const Vec3 place(0.75 * (i % side), 0.45 * (i / side % side), 0.55 + 0.6 * (i / (side * side)));
+    const Vec3 place(0.95 * (i % side), 0.6 * (i / side % side), 0.6 + 0.75 * (i / (side * side)));
     const Mat3 R = exp_so3(Vec3(random.uniform(-0.2, 0.2), random.uniform(-0.2, 0.2), random.uniform(-0.2, 0.2)));
     add_robot(builder, "robot" + std::to_string(i), {R, place}, random);
   }

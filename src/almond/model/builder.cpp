@@ -26,6 +26,12 @@ std::string vector_text(const Vec3& v) {
   return "(" + to_text(v.x()) + ", " + to_text(v.y()) + ", " + to_text(v.z()) + ")";
 }
 
+std::string list_text(const VecX& v) {
+  std::string text;
+  for (const double x : v) text += (text.empty() ? "" : ", ") + to_text(x);
+  return text;
+}
+
 void check_vector(const Vec3& v, const std::string& place, const char* field) {
   require(v.allFinite(), place + ": " + field + " is " + vector_text(v) + ", expected finite values");
 }
@@ -34,24 +40,31 @@ void check_pose(const Pose& X, const std::string& place, const char* field) {
   check_vector(X.p, place, field);
   const double error = (X.R.transpose() * X.R - Mat3::Identity()).cwiseAbs().maxCoeff();
   require(X.R.allFinite() && error <= kUnitTolerance && X.R.determinant() > 0.0,
-          place + ": the rotation of " + field + " is not one (RᵀR differs from 1 by " + to_text(error) + ")");
+          place + ": the rotation of " + field + " is not one: RᵀR differs from 1 by " + to_text(error) +
+              ", the determinant is " + to_text(X.R.determinant()) + ", expected 0 and 1");
 }
 
 void check_name(const std::unordered_set<std::string>& taken, const std::string& name, const char* what) {
-  require(!name.empty(), std::string(what) + " " + std::to_string(taken.size()) + ": has no name");
+  require(!name.empty(), std::string(what) + " " + std::to_string(taken.size()) + ": the name is empty, expected one");
   require(taken.find(name) == taken.end(), label(what, name) + ": the name is taken, expected a new one");
+}
+
+/// Row by row.
+std::string inertia_text(const Mat3& I) {
+  return "(" + vector_text(I.row(0)) + ", " + vector_text(I.row(1)) + ", " + vector_text(I.row(2)) + ")";
 }
 
 /// Mass and inertia of something that exists: eigenvalues positive, none larger than the sum of the others.
 void check_mass(const BodySpec& spec, const std::string& place) {
   check_at_least_zero(spec.mass, place, "mass");
   check_vector(spec.com, place, "centre of mass");
-  require(spec.inertia.allFinite(), place + ": inertia is not finite");
+  require(spec.inertia.allFinite(), place + ": inertia is " + inertia_text(spec.inertia) + ", expected finite values");
   const double size = spec.inertia.cwiseAbs().maxCoeff();
   require((spec.inertia - spec.inertia.transpose()).cwiseAbs().maxCoeff() <= 1e-9 * size,
-          place + ": inertia is not symmetric");
+          place + ": inertia is " + inertia_text(spec.inertia) + ", expected a symmetric one");
   if (spec.mass == 0.0) {
-    require(size == 0.0, place + ": mass is 0 but the inertia is not, expected mass > 0");
+    require(size == 0.0,
+            place + ": mass is 0 but the inertia is " + inertia_text(spec.inertia) + ", expected mass > 0");
     return;
   }
   const Vec3 d = Eigen::SelfAdjointEigenSolver<Mat3>(spec.inertia, Eigen::EigenvaluesOnly).eigenvalues();
@@ -230,7 +243,17 @@ int ModelBuilder::add_solid(const std::string& name, const Shape& shape, double 
   geom.shape = shape;
   geom.material = material;
   geom.body = add_body(spec);
-  add_geom(geom);
+  try {
+    add_geom(geom);
+  } catch (const Error&) {  // refused as a whole
+    names_.body.erase(name);
+    names_.joint.erase(name);
+    model_.bodies.pop_back();
+    model_.joints.pop_back();
+    start_q_.pop_back();
+    start_v_.pop_back();
+    throw;
+  }
   return geom.body;
 }
 
@@ -317,7 +340,7 @@ void ModelBuilder::set_start(int joint, const VecX& q) {
   const std::string place = label("joint", j.name);
   require(q.size() == num_positions(j.kind), place + ": start has " + std::to_string(q.size()) + " values, expected " +
                                                  std::to_string(num_positions(j.kind)));
-  require(q.allFinite(), place + ": start is not finite");
+  require(q.allFinite(), place + ": start is (" + list_text(q) + "), expected finite values");
   VecX start = q;
   if (j.kind == JointKind::kFree || j.kind == JointKind::kBall) {
     const double norm = q.tail<4>().norm();
@@ -334,7 +357,7 @@ void ModelBuilder::set_start_velocity(int joint, const VecX& v) {
   const std::string place = label("joint", j.name);
   require(v.size() == num_velocities(j.kind), place + ": start velocity has " + std::to_string(v.size()) +
                                                   " values, expected " + std::to_string(num_velocities(j.kind)));
-  require(v.allFinite(), place + ": start velocity is not finite");
+  require(v.allFinite(), place + ": start velocity is (" + list_text(v) + "), expected finite values");
   start_v_[joint] = v;
 }
 

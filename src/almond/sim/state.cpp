@@ -1,9 +1,11 @@
 #include "almond/sim/state.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
 #include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 
 namespace almond {
 namespace {
@@ -69,6 +71,16 @@ class Reader {
   std::string place_;
   std::size_t at_ = 0;
 };
+
+/// Rotations of the model's joints, as far from 1 as a run with rounding can get.
+void check_quaternions(const Model& model, const VecX& q, const std::string& place) {
+  for (const Joint& joint : model.joints) {
+    if (joint.kind != JointKind::kFree && joint.kind != JointKind::kBall) continue;
+    const double norm = q.segment<4>(joint.q_begin + (joint.kind == JointKind::kFree ? 3 : 0)).norm();
+    require(std::abs(norm - 1.0) < 1e-9,
+            place + ": the quaternion of joint " + quote(joint.name) + " has norm " + to_text(norm) + ", expected 1");
+  }
+}
 
 constexpr std::size_t kContactBytes = 2 * sizeof(std::int32_t) + sizeof(std::uint32_t) + 4 * sizeof(double);
 constexpr std::size_t kRowBytes = sizeof(std::uint32_t) + sizeof(double);
@@ -154,7 +166,9 @@ State deserialize(const std::string& bytes, const Model& model, const std::strin
   State state;
   state.q = r.get_vector(model.num_q, "positions");
   state.v = r.get_vector(model.num_v, "velocities");
+  check_quaternions(model, state.q, place);
   state.time = r.get<double>();
+  require(std::isfinite(state.time), place + ": time is " + to_text(state.time) + ", expected a finite value");
   state.steps = r.get<std::int64_t>();
   for (std::uint64_t& word : state.rng.s) word = r.get<std::uint64_t>();
   state.contacts.resize(r.get_count(kContactBytes));
@@ -164,11 +178,13 @@ State deserialize(const std::string& bytes, const Model& model, const std::strin
     c.feature = r.get<std::uint32_t>();
     for (int i = 0; i < 3; ++i) c.impulse[i] = r.get<double>();
     c.approach = r.get<double>();
+    require(c.impulse.allFinite() && std::isfinite(c.approach), place + ": an impulse is not finite");
   }
   state.rows.resize(r.get_count(kRowBytes));
   for (RowMemory& row : state.rows) {
     row.key = r.get<std::uint32_t>();
     row.impulse = r.get<double>();
+    require(std::isfinite(row.impulse), place + ": an impulse is not finite");
   }
   require(r.done(), place + ": has bytes behind its end");
   return state;

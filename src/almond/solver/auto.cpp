@@ -13,6 +13,7 @@ constexpr int kProbeSweeps = 100, kProbeAnderson = 5;
 constexpr double kCheap = 5.0;                                   // price up to which a warm start goes straight to SPN
 constexpr double kChanged = 0.02;                                // natural map of a start that is worth a new look
 constexpr double kAffordable = 20.0;                             // price up to which that look is taken
+constexpr std::size_t kCrowd = 500;                              // nodes
 constexpr double kMostEffort = 1e5;                              // SubADMM iterations of one round
 constexpr double kSuspicious = 1e-3;                             // natural map after a round that may be a jam
 constexpr int kJamEffort = 2000;                                 // SubADMM iterations that show a jam
@@ -100,17 +101,18 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
                       double* lambda) {
   if (round == 0) {
     ws.newton_price = 0.0;
-    if (options.prefer_stick && island.num_contacts > 1 && monitor.best_natural() > kChanged) {
+    const bool crowd = monitor.max_work > 0.0 && island.nodes.size() > kCrowd;
+    if (!crowd && options.prefer_stick && island.num_contacts > 1 && monitor.best_natural() > kChanged) {
       ws.newton_price = monitor.newton_price = newton_price(island, ws.spn.surrogate.factor());
       if (ws.newton_price < kAffordable && hold(island, monitor, ws, lambda)) return Status::kSolved;
     }
     if (!has_many_rows(island)) {
       PgsOptions pgs;
       pgs.anderson = island.num_constraints > 1 ? kProbeAnderson : 0;
-      pgs.probe = pgs.max_sweeps = kProbeSweeps;
+      pgs.probe = pgs.max_sweeps = crowd ? 0 : kProbeSweeps;
       pgs.least = std::clamp(48 / island.num_constraints, 8, 24);  // sweeps over few contacts cost nothing
       const Status status = solve_pgs(island, pgs, monitor, ws.pgs, lambda);
-      if (is_final(status) || monitor.out_of_iterations()) return status;
+      if (crowd || is_final(status) || monitor.out_of_iterations()) return status;
     }
     if (ws.newton_price == 0.0) ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
     monitor.newton_price = ws.newton_price;

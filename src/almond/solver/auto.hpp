@@ -10,13 +10,15 @@
 // A round of SubADMM costs about as much as ten Newton steps at first, and three times more each time round. It starts
 // from the best λ so far, or the last one when the best did not improve.
 //
+// Where work is limited, an island of thousands of nodes is left to PGS: one factor would cost more than it may spend.
+//
 // A jam is believed when its direction proves it (recession.hpp) or two methods of SPN, CANAL and SubADMM see it. Once
 // one does, or a round ends far from the law, CANAL is next. Between flanks there are jams of the path as well as of
 // the problem.
 //
-// Coulomb's law may have several answers, a cube in a hand that holds and one that slides out. With prefer_stick, where the
-// start is far off, the convex problem comes first (CANAL with p = 0): its answer is unique, and if nothing slips in it,
-// it obeys the law.
+// Coulomb's law may have several answers, a cube in a hand that holds and one that slides out. With prefer_stick, where
+// the start is far off, the convex problem comes first (CANAL with p = 0): its answer is unique, and if nothing slips
+// in it, it obeys the law.
 //
 // Rounds are separate calls: solve() gives every island its first round before any gets a second one.
 

@@ -4,6 +4,7 @@
 // score(λ) = max(natural map / its goal, paper residual / its goal): solved when <= 1. The best λ by score is kept, so
 // a solver may end anywhere. A trace records both residuals of the whole problem over time, off the clock.
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct SolveClock {
 
 class Monitor {
  public:
+  static constexpr double kLeastIterations = 100.0;  // granted whatever the work
   void start(const Island& island, int island_index, double natural_goal, double residual_goal, SolveClock& clock);
 
   /// Measures λ, keeps it if it is the best so far. Returns its score.
@@ -51,16 +53,20 @@ class Monitor {
   /// Replaces the best by this λ whatever its score (least violating answer of an infeasible problem).
   void force_best(const double* lambda);
 
-  /// Work done so far in first-order iterations; the same in every run, unlike time.
-  [[nodiscard]] double work() const { return pgs_sweeps + admm_iterations + newton_price * newton_steps; }
-  [[nodiscard]] bool exhausted() const { return max_work > 0.0 && work() >= max_work; }
+  /// Work done so far in visits to constraints; the same in every run, unlike time.
+  [[nodiscard]] double work() const {
+    return island_->num_constraints * (pgs_sweeps + admm_iterations + newton_price * newton_steps);
+  }
+  [[nodiscard]] bool exhausted() const {
+    return max_work > 0.0 && work() >= std::max(max_work, kLeastIterations * island_->num_constraints);
+  }
 
   // Limits and counters of the running solve.
   double max_work = 0.0;      // 0: none
   double newton_price = 1.0;  // of a Newton step in first-order iterations
-  int max_iterations = 0;    // 0: none
-  double deadline_ms = 0.0;  // this island's share of the budget; 0: none
-  int iterations = 0;        // outer iterations or sweeps so far, all methods together
+  int max_iterations = 0;     // 0: none
+  double deadline_ms = 0.0;   // this island's share of the budget; 0: none
+  int iterations = 0;         // outer iterations or sweeps so far, all methods together
   int newton_steps = 0, pgs_sweeps = 0, admm_iterations = 0, inner_failures = 0;
   [[nodiscard]] bool out_of_iterations() const { return max_iterations > 0 && iterations >= max_iterations; }
 
