@@ -202,7 +202,7 @@ namespace {
 template <int kDofs, int kDim>
 void add_block_fixed(const double* J0, int ld0, const double* KJ1, int n1, int ld1, double* block, int ld) {
   for (int c = 0; c < n1; ++c) {
-    double sum[kDofs];
+    alignas(32) double sum[kDofs];  // GCC 12 at -O2 takes it for aligned and does not align it
     std::copy_n(block + c * ld, kDofs, sum);
     for (int k = 0; k < kDim; ++k) {
       for (int r = 0; r < kDofs; ++r) sum[r] += KJ1[k * ld1 + c] * J0[k * ld0 + r];
