@@ -192,8 +192,8 @@ std::vector<LawResult> painleve_rod() {
     }
     const std::string what = ", rod on its tip at mu = " + number(mu);
     rows.push_back(at_most("steps without a solution" + what, unsolved, 0.0, ""));
-    // Semi-implicit Euler changes the energy by up to m (g dt)²/2 a step in flight, and turning by (ω dt)² of it.
-    rows.push_back(at_most("largest energy gain of a step" + what, gain, 1e-3 * start, "J"));
+    // Contact takes energy, and so does the scheme in flight: m (g dt)²/2 a step. What is left is the solver's 1e-9.
+    rows.push_back(at_most("largest energy gain of a step" + what, gain, 1e-6 * start, "J"));
     rows.push_back(at_most("deepest overlap" + what, 1e3 * deepest, 0.5, "mm"));
   }
   return rows;
@@ -226,14 +226,14 @@ std::vector<LawResult> limp_quadrupeds() {
   for (int i = 0; i < scene.steps; ++i) {
     const StepReport report = sim.step();
     const double now = sim.energy().total();
-    if (report.active > 0) gain = std::max(gain, now - energy);
+    gain = std::max(gain, now - energy);
     energy = now;
     residual = std::max(residual, report.residual);
     fastest = std::max(fastest, sim.state().v.cwiseAbs().maxCoeff());
   }
   return {
       at_most("fastest joint or body over 2 s", fastest, 1e3, "m/s or rad/s"),
-      at_most("largest energy gain of a step in contact", gain, 1e-3 * start, "J"),
+      at_most("largest energy gain of a step", gain, 1e-6 * start, "J"),
       at_most("worst residual of a step, impacts included", residual, 1e-8, "N s"),
   };
 }

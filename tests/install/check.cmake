@@ -1,4 +1,5 @@
-# Installs the solver library into an empty prefix, moves it, and builds and runs the project in this folder against it.
+# Installs into empty prefixes, moves them, and builds and runs users' projects against them: the solver library alone,
+# then the whole simulator.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT status EQUAL 0)
@@ -6,11 +7,20 @@ function(run)
   endif()
 endfunction()
 
-file(REMOVE_RECURSE ${WORK_DIR})
-file(MAKE_DIRECTORY ${WORK_DIR})
-run(${CMAKE_COMMAND} --install ${BUILD_DIR} --component solver --prefix ${WORK_DIR}/first)
-file(RENAME ${WORK_DIR}/first ${WORK_DIR}/prefix)
-run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK_DIR}/build -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX} -D
-    CMAKE_PREFIX_PATH=${WORK_DIR}/prefix)
-run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
-run(${WORK_DIR}/build/consumer)
+# check(NAME PROJECT PROGRAM components...)
+function(check name project program)
+  set(dir ${WORK_DIR}/${name})
+  file(REMOVE_RECURSE ${dir})
+  file(MAKE_DIRECTORY ${dir})
+  foreach(component ${ARGN})
+    run(${CMAKE_COMMAND} --install ${BUILD_DIR} --component ${component} --prefix ${dir}/first)
+  endforeach()
+  file(RENAME ${dir}/first ${dir}/prefix)
+  run(${CMAKE_COMMAND} -S ${project} -B ${dir}/build -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX} -D
+      CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH=${dir}/prefix)
+  run(${CMAKE_COMMAND} --build ${dir}/build)
+  run(${dir}/build/${program})
+endfunction()
+
+check(solver ${CMAKE_CURRENT_LIST_DIR} consumer solver)
+check(simulator ${CMAKE_CURRENT_LIST_DIR}/../../examples/tower tower solver simulator)

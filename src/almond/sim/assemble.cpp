@@ -340,7 +340,10 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
               const std::vector<int>& memory, const Inputs& inputs, const StepOptions& options, Assembly& out) {
   Context c{model, state, kinematics, options, out, options.dt};
   ContactProblem& problem = out.problem;
-  if (problem.subsystems.size() != model.trees.size() || problem.num_dofs() != model.num_v) lay_out(model, problem);
+  if (out.model != &model || problem.num_dofs() != model.num_v) {
+    lay_out(model, problem);
+    out.model = &model;
+  }
   problem.contacts.clear();
   for (auto* pool : {&problem.hard, &problem.soft, &problem.equality, &problem.bounded}) pool->clear();
   for (auto* tags : {&out.hard, &out.soft, &out.equality, &out.bounded}) tags->clear();

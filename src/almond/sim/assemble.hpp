@@ -34,6 +34,7 @@ struct RowTag {
 };
 
 struct Assembly {
+  const Model* model = nullptr;  // whose trees the problem is laid out for
   ContactProblem problem;
   std::vector<RowTag> hard, soft, equality, bounded;  // as the pools of the problem
   std::vector<Mat3> frames;                           // (contacts) columns t1, t2, n

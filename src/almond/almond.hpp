@@ -1,0 +1,13 @@
+#pragma once
+// All of Almond: what is included here is the public interface of the simulator.
+
+#include "almond/base/check.hpp"
+#include "almond/base/pose.hpp"
+#include "almond/dynamics/forces.hpp"
+#include "almond/dynamics/kinematics.hpp"
+#include "almond/model/builder.hpp"
+#include "almond/sim/options.hpp"
+#include "almond/sim/state.hpp"
+#include "almond/sim/step.hpp"
+#include "almond/solver/certificate.hpp"
+#include "almond/solver/solve.hpp"
