@@ -1,0 +1,248 @@
+// Proves landing, resting, bouncing and pushing apart, for every shape on every ground, against closed forms: no
+// overlap beyond what turning adds, forces equal to weights.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/helpers.hpp"
+#include "sim/sim_fixture.hpp"
+
+namespace almond {
+namespace {
+
+using testing::all_floors;
+using testing::all_solids;
+using testing::Floor;
+using testing::impulse_on;
+using testing::Solid;
+using testing::tolerance;
+
+constexpr double kG = 9.81, kDt = 1.0 / 240.0;
+
+class Landing : public ::testing::TestWithParam<std::tuple<int, int>> {
+ protected:
+  Landing() : solid(all_solids()[std::get<0>(GetParam())]), floor(all_floors()[std::get<1>(GetParam())]) {}
+  [[nodiscard]] Model make_model(const Mat3& R, double height, const Vec3& spin = Vec3::Zero()) const {
+    ModelBuilder builder;
+    builder.add_ground(floor.shape, floor.X);
+    const int body = builder.add_solid(solid.name, solid.shape, 2.0, {R, Vec3(0.03, -0.02, height)});
+    VecX v = VecX::Zero(6);
+    v.tail<3>() = spin;
+    builder.set_start_velocity(body, v);
+    return builder.build();
+  }
+  Solid solid;
+  Floor floor;
+};
+
+TEST_P(Landing, StraightDownIsExact) {
+  // From 0.2 m: lands without overlap, stands at its height, carries its weight. No spin arises, or almost none.
+  Simulation sim(make_model(Mat3::Identity(), solid.height + 0.2));
+  double lowest = 1.0;
+  for (int i = 0; i < 120; ++i) {
+    const StepReport report = sim.step();
+    ASSERT_EQ(report.status, Status::kSolved) << i;
+    ASSERT_LT(report.penetration, tolerance(1e-7)) << i;
+    lowest = std::min(lowest, sim.state().q[2] - solid.height);
+  }
+  EXPECT_NEAR(lowest, 0.0, tolerance(1e-7));
+  EXPECT_NEAR(sim.state().q[2], solid.height, tolerance(1e-6));
+  const Vec3 impulse = impulse_on(sim.state(), 1);
+  EXPECT_NEAR(impulse.z(), 2.0 * kG * kDt, tolerance(1e-6 * 2.0 * kG * kDt));
+  EXPECT_NEAR(impulse.head<2>().norm(), 0.0, tolerance(1e-6 * 2.0 * kG * kDt));
+}
+
+TEST_P(Landing, TumblingOverlapsByWhatTurningAdds) {
+  // A contact sees the gap along straight lines; a point at distance r turning at ω leaves its line by (ω dt)² r / 2 in
+  // a step. With ω up to 20 rad/s after impacts and r = 0.09 m that is 0.3 mm.
+  Simulation sim(make_model(exp_so3(Vec3(0.7, 0.4, -0.3)), 0.3, Vec3(3.0, -2.0, 5.0)));
+  double deepest = 0.0, fastest = 0.0;
+  for (int i = 0; i < 360; ++i) {
+    const StepReport report = sim.step();
+    ASSERT_EQ(report.status, Status::kSolved) << i;
+    deepest = std::max(deepest, report.penetration);
+    fastest = std::max(fastest, sim.state().v.tail<3>().norm());
+    ASSERT_TRUE(sim.state().q.allFinite());
+  }
+  const double turn = fastest * kDt, reach = sim.model().geoms[1].radius;
+  // Pairs that report their closest point only until they lie flat: the other end may swing in by ω dt r.
+  const bool one_point =
+      solid.name == "cone" || (solid.name == "capsule" && (floor.name == "mesh" || floor.name == "field"));
+  EXPECT_LE(deepest, tolerance(1e-5 + (one_point ? turn : turn * turn) * reach)) << "spin " << fastest;
+  EXPECT_GT(sim.state().q[2], 0.02) << "fell through";
+  EXPECT_LT(fastest, 60.0);
+}
+
+TEST_P(Landing, FastOnesDoNotPassThrough) {
+  // 60 m/s is 0.25 m a step: many times the size of the shape, and of the box below.
+  ModelBuilder builder;
+  builder.add_ground(floor.shape, floor.X);
+  const int body = builder.add_solid(solid.name, solid.shape, 2.0, make_translation(0.03, -0.02, solid.height + 0.4));
+  VecX v = VecX::Zero(6);
+  v[2] = -60.0;
+  builder.set_start_velocity(body, v);
+  Simulation sim(builder.build());
+  for (int i = 0; i < 30; ++i) {
+    sim.step();
+    ASSERT_GT(sim.state().q[2], solid.height - 1e-6) << i;
+  }
+  EXPECT_NEAR(sim.state().q[2], solid.height, tolerance(1e-6));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Landing, ::testing::Combine(::testing::Range(0, 7), ::testing::Range(0, 4)),
+                         [](const auto& each) {
+                           return all_solids()[std::get<0>(each.param)].name + "_" +
+                                  all_floors()[std::get<1>(each.param)].name;
+                         });
+
+// ---------------------------------------------------------------- overlap
+
+class Overlap : public ::testing::TestWithParam<int> {};
+
+TEST_P(Overlap, IsLeftSlowlyAndSettles) {
+  const Solid solid = all_solids()[GetParam()];
+  ModelBuilder builder;
+  builder.add_ground(Plane{});
+  builder.add_solid(solid.name, solid.shape, 2.0, make_translation(0.0, 0.0, solid.height - 0.02));
+  Simulation sim(builder.build());
+  const double cap = sim.options().max_correction;
+  double highest = 0.0;
+  for (int i = 0; i < 480; ++i) {
+    sim.step();
+    ASSERT_LE(sim.state().v[2], cap + 1e-9) << i;
+    highest = std::max(highest, sim.state().q[2] - solid.height);
+  }
+  // It leaves at the capped speed at most: rises by v² / 2g.
+  EXPECT_LE(highest, cap * cap / (2.0 * kG));
+  EXPECT_NEAR(sim.state().q[2], solid.height, tolerance(1e-4));
+  EXPECT_NEAR(sim.state().v.norm(), 0.0, tolerance(1e-3));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Overlap, ::testing::Range(0, 7),
+                         [](const auto& each) { return all_solids()[each.param].name; });
+
+// ---------------------------------------------------------------- restitution
+
+TEST(Restitution, ApexFollowsEpsilonSquared) {
+  for (const double epsilon : {0.3, 0.8}) {
+    Simulation sim(scenes::make_ball_model(1.0, 0.0, 0.5, epsilon));
+    std::vector<double> apexes;
+    double previous = 0.0;
+    for (int i = 0; i < 720 && apexes.size() < 3; ++i) {
+      const double rate = sim.state().v[2];
+      sim.step();
+      if (rate > 0.0 && sim.state().v[2] <= 0.0) apexes.push_back(previous - 0.05);
+      previous = sim.state().q[2];
+    }
+    ASSERT_GE(apexes.size(), 1U);
+    // The speed at landing is known to g dt of √(2 g h), twice that in the height, and one step of travel.
+    const double impact = std::sqrt(2.0 * kG), error = 2.0 * kG * kDt / impact + 2.0 * impact * kDt * 0.5;
+    EXPECT_NEAR(apexes[0], epsilon * epsilon, error * epsilon * epsilon) << epsilon;
+    if (epsilon > 0.5) {
+      EXPECT_NEAR(apexes[1] / apexes[0], epsilon * epsilon, 2.0 * error) << epsilon;
+    }
+  }
+}
+
+TEST(Restitution, SlowLandingsDoNotBounce) {
+  Simulation sim(scenes::make_ball_model(4e-4, 0.0, 0.5, 1.0));  // lands at 0.089 m/s, threshold 0.1
+  for (int i = 0; i < 60; ++i) sim.step();
+  EXPECT_NEAR(sim.state().v[2], 0.0, tolerance(1e-12));
+  EXPECT_NEAR(sim.state().q[2], 0.05, tolerance(1e-9));
+}
+
+TEST(Restitution, TwoBodiesKeepTheirMomentum) {
+  // Newton for unequal masses: relative speed turns by -ε, momentum stays.
+  ModelBuilder builder;
+  builder.set_gravity(Vec3::Zero());
+  const Material material{0.0, 0.6};
+  const int a = builder.add_solid("a", Sphere{0.1}, 1.0, {}, material);
+  builder.add_solid("b", Sphere{0.1}, 5.0, make_translation(0.5, 0.0, 0.0), material);
+  VecX v = VecX::Zero(6);
+  v[0] = 2.0;
+  builder.set_start_velocity(a, v);
+  Simulation sim(builder.build());
+  for (int i = 0; i < 120; ++i) sim.step();
+  const double common = 2.0 / 6.0;
+  EXPECT_NEAR(sim.state().v[0], common - 0.6 * 2.0 * 5.0 / 6.0, tolerance(1e-9));
+  EXPECT_NEAR(sim.state().v[6], common + 0.6 * 2.0 * 1.0 / 6.0, tolerance(1e-9));
+}
+
+// ---------------------------------------------------------------- within one tree
+
+TEST(IntraTree, FoldedArmRestsOnItself) {
+  // Two links in free space; a torque folds the second onto a ball on the first. At rest the ball's force has the
+  // torque's moment about the hinge, and nothing of it moves the arm as a whole.
+  ModelBuilder builder;
+  builder.set_gravity(Vec3::Zero());
+  const Material material{0.3, 0.0};
+  const int upper = builder.add_body(testing::make_arm("upper"));
+  const int lower = builder.add_body(testing::make_arm("lower", 0.5, upper, Vec3(1.0, 0.0, 0.0)));
+  GeomSpec geom;
+  geom.material = material;
+  geom.body = upper;
+  geom.shape = Sphere{0.05};
+  geom.X_BG = make_translation(0.4, 0.0, 0.05);
+  builder.add_geom(geom);
+  geom.body = lower;
+  geom.shape = Capsule{0.02, 0.45};
+  geom.X_BG = make_rotation(Vec3::UnitY(), 1.5707963267948966, Vec3(0.5, 0.0, 0.0));
+  builder.add_geom(geom);
+  builder.include(upper, lower);
+  builder.set_start(lower, VecX::Constant(1, -2.0));  // the second link points up and back
+  Drive fold;
+  fold.joint = lower;
+  fold.feedforward = -3.0;
+  builder.add_drive(fold);
+  Simulation sim(builder.build());
+  double deepest = 0.0;
+  bool touched = false;
+  for (int i = 0; i < 480; ++i) {
+    const StepReport report = sim.step();
+    ASSERT_EQ(report.status, Status::kSolved) << i;
+    deepest = std::max(deepest, report.penetration);
+    touched = touched || report.active > 0;
+  }
+  ASSERT_TRUE(touched);
+  EXPECT_LT(deepest, tolerance(1e-3));
+  ASSERT_EQ(sim.last().contacts.points.size(), 1U);
+  EXPECT_NEAR(sim.state().v[1], 0.0, tolerance(1e-9)) << "the hinge stands still";
+  // Moment about the hinge of the impulse on the lower link, in the state the step began with.
+  const Vec3 hinge = sim.last().kinematics.X_WB[lower].p, arm = sim.last().contacts.points[0].p - hinge;
+  const Vec3 impulse = sim.state().contacts[0].impulse;
+  const double spin = sim.state().v[0];  // the whole turns at what it had: centripetal forces act, too
+  EXPECT_NEAR(arm.cross(impulse).y(), 3.0 * kDt, tolerance(1e-3 * 3.0 * kDt + 2.0 * spin * spin * kDt)) << spin;
+}
+
+// ---------------------------------------------------------------- weights
+
+TEST(Resting, HeavyOnLightCarriesAllWeights) {
+  Simulation sim(scenes::make_tower_model(3, 5.0, 0.6));
+  for (int i = 0; i < 240; ++i) ASSERT_EQ(sim.step().status, Status::kSolved);
+  // Geom 0 is the plane; cube i is geom i + 1. Each carries what is above.
+  double above = 0.0;
+  for (int i = 3; i >= 0; --i) {
+    double below = 0.0;
+    for (const ContactMemory& c : sim.state().contacts)
+      if (c.geom_a == i && c.geom_b == i + 1) below += c.impulse.z();
+    above += (i == 3 ? 5.0 : 0.1) * kG * kDt;
+    EXPECT_NEAR(below, above, tolerance(1e-5 * above)) << i;
+  }
+}
+
+TEST(Resting, FrictionlessBoxKeepsItsSpeed) {
+  ModelBuilder builder;
+  builder.add_ground(Plane{}, {}, Material{0.0, 0.0});
+  const int box = builder.add_solid("box", Box{Vec3(0.1, 0.1, 0.1)}, 1.0, make_translation(0.0, 0.0, 0.1));
+  VecX v = VecX::Zero(6);
+  v[0] = 1.0;
+  builder.set_start_velocity(box, v);
+  Simulation sim(builder.build());
+  for (int i = 0; i < 480; ++i) sim.step();
+  EXPECT_NEAR(sim.state().v[0], 1.0, tolerance(1e-9));
+  EXPECT_NEAR(sim.state().q[0], 2.0, tolerance(1e-9));
+}
+
+}  // namespace
+}  // namespace almond
