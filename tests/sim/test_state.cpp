@@ -58,6 +58,25 @@ INSTANTIATE_TEST_SUITE_P(Scenes, Snapshots,
                            return testing::test_name(each.param.name + std::to_string(each.param.before));
                          });
 
+TEST(State, EverySolverForgetsWhatItLearnt) {
+  // Penalties, orderings and steps that a solver adapts lie in the workspace: they must not reach the next step.
+  for (const SolverKind kind : {SolverKind::kCanal, SolverKind::kSubAdmm, SolverKind::kSpn, SolverKind::kPgs}) {
+    scenes::Scene scene = scenes::make_scene("quadrupeds", {{"robots", 1.0}});
+    scene.options.solver.solver = kind;
+    SceneRun run(scene), fresh(scene);
+    run.steps(50);
+    const State copy = run.sim.state();
+    run.steps(20);
+    const std::string end = serialize(run.sim.state());
+    run.sim.state() = copy;
+    run.steps(20);
+    EXPECT_TRUE(serialize(run.sim.state()) == end) << to_string(kind) << ", same workspace";
+    fresh.sim.state() = copy;
+    fresh.steps(20);
+    EXPECT_TRUE(serialize(fresh.sim.state()) == end) << to_string(kind) << ", fresh workspace";
+  }
+}
+
 TEST(State, RemembersALandingThatHasNotBouncedYet) {
   SceneRun run(scenes::make_scene("ball", {{"restitution", 0.7}}));
   while (run.step().active == 0) ASSERT_LT(run.sim.state().steps, 200);
