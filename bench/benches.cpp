@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "almond/base/check.hpp"
-#include "almond/load/problem_file.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/problem_file.hpp"
 
 namespace almond::bench {
 namespace {

@@ -9,8 +9,8 @@
 #include <map>
 
 #include "almond/base/check.hpp"
-#include "almond/load/npz.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/npz.hpp"
 #include "almond/solver/certificate.hpp"
 #include "bench/process.hpp"
 

@@ -22,6 +22,9 @@ constexpr double kAbsolutePreference = 1e-5;  // of the smaller box
 // edges, and a wobbling box keeps its other corners.
 constexpr double kNearFaceCosine = 0.99955;
 constexpr double kParallelEdges = 1e-4;  // sine
+// 15 degrees. Faces that look at each other so far off the normal still send their corners along: with their own gaps,
+// for a box that tips over within the step.
+constexpr double kTippingSine = 0.26;
 
 struct Axis {
   double s = -kInfinity;
@@ -173,6 +176,11 @@ void collide_box_box(const Box& a, const Pose& X_a, const Box& b, const Pose& X_
   if (axis.edge_a >= 0) {
     const Crossing crossing = find_crossing(a, X_a, b, X_b, axis, n);
     if (crossing.inside || axis.s <= 0.0) {
+      if (!axis.flat) {
+        add_patch(make_box_facet(a, X_a, n, kTippingSine), make_box_facet(b, X_b, -n, kTippingSine), n, options,
+                  manifold);
+        if (least_gap(manifold, first) <= axis.s + tolerance) return;
+      }
       manifold.points.push_back({0.5 * (crossing.p_a + crossing.p_b), n, axis.s, crossing.feature});
       return;
     }
@@ -197,12 +205,13 @@ void collide_box_box(const Box& a, const Pose& X_a, const Box& b, const Pose& X_
   manifold.points.erase(manifold.points.begin() + static_cast<std::ptrdiff_t>(first), manifold.points.end());
   if (distance > options.margin) return;
   const Vec3 direction = distance > tolerance ? Vec3((closest.p_b - closest.p_a) / distance) : n;
-  constexpr double kFlatSine = 1e-3;
-  add_patch(make_box_facet(a, X_a, direction, kFlatSine), make_box_facet(b, X_b, -direction, kFlatSine), direction,
-            options, manifold);
-  if (least_gap(manifold, first) > distance + tolerance) {
-    manifold.points.push_back({0.5 * (closest.p_a + closest.p_b), direction, distance, kClosestFeature});
-  }
+  add_patch(make_box_facet(a, X_a, direction, kTippingSine), make_box_facet(b, X_b, -direction, kTippingSine),
+            direction, options, manifold);
+  // An edge that passes a corner crosses two others there at once: the closest point has one name for all of them.
+  const Vec3 middle = 0.5 * (closest.p_a + closest.p_b);
+  std::erase_if(manifold.points,
+                [&](const ManifoldPoint& point) { return (point.p - middle).norm() < 1e3 * tolerance; });
+  manifold.points.push_back({middle, direction, distance, kClosestFeature});
 }
 
 }  // namespace almond

@@ -12,9 +12,9 @@ namespace almond {
 struct ContactPoint {
   int geom_a = -1, geom_b = -1;  // a < b
   int body_a = -1, body_b = -1;
-  Vec3 p = Vec3::Zero();       // world, midway between the two surfaces [m]
-  Vec3 n = Vec3::UnitZ();      // unit, world
-  double gap = 0.0;            // [m], < 0: overlap
+  Vec3 p = Vec3::Zero();   // world, midway between the two surfaces [m]
+  Vec3 n = Vec3::UnitZ();  // unit, world
+  double gap = 0.0;        // [m], < 0: overlap
   double mu = 0.0, restitution = 0.0;
   std::uint32_t feature = 0;  // with the geoms, names the contact over steps: the same corner on the same face, ...
 };

@@ -23,8 +23,8 @@ struct ConvexWorkspace {
 /// Closest points of two convex shapes (sphere, capsule, box, cylinder, cone, ellipsoid, convex mesh), or the deepest
 /// overlap.
 struct ConvexDistance {
-  double gap = 0.0;                        // signed [m]
-  Vec3 n = Vec3::UnitZ();                  // world, from a to b
+  double gap = 0.0;                             // signed [m]
+  Vec3 n = Vec3::UnitZ();                       // world, from a to b
   Vec3 p_a = Vec3::Zero(), p_b = Vec3::Zero();  // world, on the surfaces; p_b - p_a = gap n
   bool converged = true;
 };

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "almond/base/text.hpp"
 #include "almond/load/delassus.hpp"
 #include "almond/load/hdf5_file.hpp"
 #include "almond/load/problem_parts.hpp"
-#include "almond/base/text.hpp"
 
 namespace almond {
 namespace {

@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 #include "almond/load/fclib.hpp"
 #include "almond/load/file_io.hpp"
 #include "almond/load/npz.hpp"
 #include "almond/load/problem_fields.hpp"
-#include "almond/base/text.hpp"
 
 namespace almond {
 namespace {

@@ -62,8 +62,8 @@ struct ConvexMesh {
   std::shared_ptr<const Polytope> hull;
 };
 
-/// A surface of triangles, contacts on its outer side; no volume is assumed. Any geom may hold one, bodies that move too;
-/// two triangle meshes do not collide with each other.
+/// A surface of triangles, contacts on its outer side; no volume is assumed. Any geom may hold one, bodies that move
+/// too; two triangle meshes do not collide with each other.
 struct SurfaceTree;  // surface_tree.hpp: boxes over the triangles, and which faces meet at each edge
 struct TriangleMesh {
   std::shared_ptr<const TriangleSoup> mesh;
@@ -74,8 +74,8 @@ struct TriangleMesh {
 [[nodiscard]] TriangleMesh make_triangle_mesh(TriangleSoup soup);
 
 /// Heights over a rectangle centred at the origin: z = height(row i, column j) at
-/// x = (2 j / (columns - 1) - 1) half_x, y = (2 i / (rows - 1) - 1) half_y; cells are split into two triangles along the
-/// diagonal from (i, j) to (i + 1, j + 1). Solid below.
+/// x = (2 j / (columns - 1) - 1) half_x, y = (2 i / (rows - 1) - 1) half_y; cells are split into two triangles along
+/// the diagonal from (i, j) to (i + 1, j + 1). Solid below.
 struct HeightGrid {
   int rows = 0, columns = 0;  // >= 2
   double half_x = 0.0, half_y = 0.0;
@@ -86,7 +86,8 @@ struct HeightField {
   std::shared_ptr<const HeightGrid> grid;
 };
 
-using Shape = std::variant<Sphere, Capsule, Plane, Box, Cylinder, Cone, Ellipsoid, ConvexMesh, TriangleMesh, HeightField>;
+using Shape =
+    std::variant<Sphere, Capsule, Plane, Box, Cylinder, Cone, Ellipsoid, ConvexMesh, TriangleMesh, HeightField>;
 
 /// "sphere", "box", ... as in messages and files.
 [[nodiscard]] const char* shape_name(const Shape& shape);

@@ -14,20 +14,22 @@ struct StepReport {
   int contacts = 0;          // contacts in the problem, also those about to touch
   int active = 0;            // contacts that carry an impulse
   int iterations = 0;
-  double penetration = 0.0;  // deepest overlap at the start of the step [m]
-  int dropped_contacts = 0;  // contacts that were found and not solved: always 0, capacities grow
-  int reduced_contacts = 0;  // points of flat patches that others stand for
+  double penetration = 0.0;   // deepest overlap at the start of the step [m]
+  int dropped_contacts = 0;   // contacts that were found and not solved: always 0, capacities grow
+  bool looked_twice = false;  // something was thrown farther than contacts had been looked for
+  int reduced_contacts = 0;   // points of flat patches that others stand for
   int suspicious_depths = 0;
   double collide_ms = 0.0, solve_ms = 0.0, step_ms = 0.0;
 };
 
 /// Scratch of all stages, and what the last step was made of: for looking at, never needed to go on.
 struct StepWorkspace {
-  Kinematics kinematics;
-  std::vector<GeomMotion> motion;
+  Kinematics kinematics, after;  // at the start; with the velocities that the solver found
+  std::vector<GeomMotion> motion, found;
   CollisionWorkspace collision;
   Contacts contacts;
-  std::vector<int> memory;
+  std::vector<int> memory, start;
+  State first_look;  // impulses of the first of two looks
   Assembly assembly;
   Workspace solver;
   Solution solution;
