@@ -31,6 +31,7 @@ const std::map<std::string, Field>& settings_fields() {
       {"tol", &Settings::tol},
       {"max_iterations", &Settings::max_iterations},
       {"max_work", &Settings::max_work},
+      {"crowd_tol", &Settings::crowd_tol},
       {"budget_ms", &Settings::budget_ms},
       {"warm_start", &Settings::warm_start},
       {"threads", &Settings::threads},

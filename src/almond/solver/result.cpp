@@ -97,6 +97,7 @@ void Settings::validate() const {
   check_setting(in_open(admm_relax, 0.0, 2.0), "admm_relax", admm_relax, "between 0 and 2");
   check_setting(admm_anderson >= 0 && admm_anderson <= 64, "admm_anderson", admm_anderson, "0 to 64");
   check_setting(in_open(pgs_omega, 0.0, 2.0), "pgs_omega", pgs_omega, "between 0 and 2");
+  check_setting(std::isfinite(crowd_tol) && crowd_tol >= 0.0, "crowd_tol", crowd_tol, ">= 0");
   check_setting(std::isfinite(max_work) && max_work >= 0.0, "max_work", max_work, ">= 0");
   check_setting(pgs_anderson >= 0 && pgs_anderson <= 64, "pgs_anderson", pgs_anderson, "0 to 64");
 }

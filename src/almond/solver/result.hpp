@@ -47,6 +47,7 @@ struct Settings {
   double budget_ms = 0.0;   // wall-clock budget; 0: none
   double max_work = 0.0;    // auto: visits to constraints (sweeps x constraints) per island, Newton steps by flops; at
                             // least 100 iterations; 0: no limit
+  double crowd_tol = 0.0;   // natural map that is enough for islands of more than 20 subsystems; 0: tol / 10
   bool warm_start = false;  // start from the λ in the Solution that is passed in
   int threads = 1;          // workers for islands, subsystems and constraints
   bool trace = false;       // record the residual over time (the clock stops while it is measured)

@@ -52,6 +52,7 @@ void Workspace::forget_penalties() {
 
 namespace {
 
+constexpr std::size_t kCrowdNodes = 20;
 constexpr double kRoundingNatural = 1e-11;
 constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the caller set no limit at all
 
@@ -157,7 +158,8 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
     const double share = std::sqrt(std::max(island.q_norm * island.q_norm, q2 / count));
-    const double natural_goal = std::max(settings.tol / 20.0 * share, 1e-300);
+    const double enough = island.nodes.size() > kCrowdNodes ? settings.crowd_tol * island.q_norm : 0.0;
+    const double natural_goal = std::max({settings.tol / 20.0 * share, enough, 1e-300});
     const double residual_goal = 0.7 * settings.tol * std::sqrt(total * island.num_constraints);
     s.monitor.start(island, k, natural_goal, residual_goal, w.clock);
     s.monitor.max_iterations = settings.max_iterations;
