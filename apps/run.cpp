@@ -3,22 +3,20 @@
 #include <algorithm>
 
 #include "almond/base/timer.hpp"
-#include "almond/sim/memory.hpp"
 
 namespace almond::app {
 namespace {
 
-/// The problem of the step just done, which began at `before`. It starts where the solver started, so that solving it
+/// The problem of the step just done. It starts where the solver started, so that solving it
 /// alone gives the same bits.
-ContactProblem copy_problem(const Simulation& simulation, const State& before, const std::string& name) {
+ContactProblem copy_problem(const Simulation& simulation, const std::string& name) {
   const StepWorkspace& last = simulation.last();
   ContactProblem problem = last.assembly.problem;
   problem.name = name;
   problem.lambda0.clear();
   problem.v0.clear();
   if (simulation.options().solver.warm_start) {
-    GrowVector lambda;
-    recall(before, last.memory, last.assembly, lambda);
+    const GrowVector& lambda = last.start_lambda;
     problem.lambda0.assign(lambda.data(), lambda.data() + lambda.size());
   }
   return problem;
@@ -33,15 +31,13 @@ RunRecord run_scene(const scenes::Scene& scene, Simulation& simulation, const Ru
     if (options.trajectory) record.trajectory.add(simulation.model(), simulation.kinematics(), simulation.state().time);
   };
   keep_poses();
-  State before;
   const double start_time = simulation.state().time;
   const Stopwatch watch;
   for (int i = 0; i < options.steps && !record.interrupted; ++i) {
     if (scene.control) scene.control(simulation);
     const bool dump = std::find(options.dump_steps.begin(), options.dump_steps.end(), i) != options.dump_steps.end();
-    if (dump) before = simulation.state();
     const StepReport report = simulation.step();
-    if (dump) record.problems[i] = copy_problem(simulation, before, scene.name + "-" + std::to_string(i));
+    if (dump) record.problems[i] = copy_problem(simulation, scene.name + "-" + std::to_string(i));
     if (scene.observe) scene.observe(simulation, report);
     record.statistics.add(report);
     keep_poses();

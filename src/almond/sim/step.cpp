@@ -63,6 +63,7 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
   assemble(model, state, w.kinematics, w.contacts, w.memory, inputs, options, w.assembly);  // -> problem
   match_contacts(w.contacts, start, w.start);
   recall(start, w.start, w.assembly, w.solution.lambda);
+  w.start_lambda = w.solution.lambda;
   part.restart();
   w.solver.forget_penalties();  // the next step depends on the state alone
   static_cast<void>(solve(w.assembly.problem, options.solver, w.solver, w.solution));  // -> solution

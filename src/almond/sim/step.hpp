@@ -32,6 +32,7 @@ struct StepWorkspace {
   State first_look;  // impulses of the first of two looks
   Assembly assembly;
   Workspace solver;
+  GrowVector start_lambda;  // where the solver began
   Solution solution;
 };
 
