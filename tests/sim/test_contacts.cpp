@@ -124,6 +124,30 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Overlap, ::testing::Range(0, 7),
 
 // ---------------------------------------------------------------- restitution
 
+TEST(Resting, TriangleMeshOnAPlane) {
+  // A tetrahedron of triangles, its base flat on the ground after a fall of 2 cm.
+  TriangleSoup soup;
+  soup.vertices = {{-0.1, -0.1, 0.0}, {0.1, -0.1, 0.0}, {0.0, 0.1, 0.0}, {0.0, 0.0, 0.2}};
+  soup.triangles = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {2, 0, 3}};
+  ModelBuilder builder;
+  builder.add_ground(Plane{});
+  builder.add_solid("mesh", make_triangle_mesh(soup), 1.0, make_translation(0.0, 0.0, 0.02));
+  Simulation sim(builder.build());
+  StepReport report;
+  for (int i = 0; i < 120; ++i) report = sim.step();
+  EXPECT_EQ(report.active, 3);
+  EXPECT_NEAR(sim.state().q[2], 0.0, 1e-9);
+}
+
+TEST(Resting, WorldThatCannotMoveIsStepped) {
+  ModelBuilder builder;
+  builder.add_ground(Plane{});
+  builder.add_ground(Box{Vec3(1.0, 1.0, 1.0)});
+  Simulation sim(builder.build());
+  EXPECT_EQ(sim.step().status, Status::kSolved);
+  EXPECT_EQ(sim.state().steps, 1);
+}
+
 TEST(Restitution, ApexFollowsEpsilonSquared) {
   for (const double epsilon : {0.3, 0.8}) {
     Simulation sim(scenes::make_ball_model(1.0, 0.0, 0.5, epsilon));

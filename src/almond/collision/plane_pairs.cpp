@@ -88,8 +88,10 @@ struct AddShape {
     contacts.add(X * Vec3(-ellipsoid.radii.cwiseProduct(scaled) / scaled.norm()), 0);
   }
 
-  void operator()(const ConvexMesh& mesh) {
-    const auto& vertices = mesh.hull->vertices;
+  void operator()(const ConvexMesh& mesh) { add_vertices(mesh.hull->vertices); }
+  void operator()(const TriangleMesh& mesh) { add_vertices(mesh.mesh->vertices); }
+
+  void add_vertices(const std::vector<Vec3>& vertices) {
     // In the mesh's frame, so that each vertex costs one dot product.
     const Vec3 m = X.R.transpose() * contacts.n;
     const double offset = contacts.height(X.p);
@@ -101,7 +103,6 @@ struct AddShape {
   }
 
   void operator()(const Plane&) {}
-  void operator()(const TriangleMesh&) {}
   void operator()(const HeightField&) {}
 };
 

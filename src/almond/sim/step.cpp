@@ -38,7 +38,7 @@ bool outruns(const Model& model, const StepOptions& options, StepWorkspace& w, S
   constexpr double kLever = 0.1;  // [m]: a change of velocity that moves nothing by more than the margin is passed over
   const double slack = options.collision.margin, dt = options.dt;
   w.assembly.moved = w.solution.v;
-  if (!w.assembly.moved.allFinite()) return false;
+  if (model.num_v == 0 || !w.assembly.moved.allFinite()) return false;
   if ((w.assembly.moved - state.v).cwiseAbs().maxCoeff() * dt * kLever < 0.1 * slack) return false;
   compute_kinematics(model, state.q, w.assembly.moved, w.after);
   compute_motion(model, w.after, dt, w.found);
