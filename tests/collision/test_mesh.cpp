@@ -307,7 +307,7 @@ TEST(SurfaceTree, FindsEveryTriangle) {
 }
 
 TEST(Surfaces, DoNotAllocateWhenWarm) {
-  if (!testing::can_count_allocations()) GTEST_SKIP();
+  if (!testing::can_count_allocations()) GTEST_SKIP() << "allocations cannot be counted in this build";
   Scratch scratch;
   const Shape surfaces[] = {flat_sheet(20, 12), flat_field(21, 21), box_mesh(Vec3(0.5, 0.5, 0.5))};
   const std::vector<Shape> others = shapes();

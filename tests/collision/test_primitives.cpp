@@ -336,7 +336,7 @@ TEST(Planes, PairsWithoutVolumeGiveNothing) {
 }
 
 TEST(ClosedForms, DoNotAllocateOnceWarm) {
-  if (!testing::can_count_allocations()) GTEST_SKIP();
+  if (!testing::can_count_allocations()) GTEST_SKIP() << "allocations cannot be counted in this build";
   ConvexWorkspace workspace;
   Manifold manifold;
   manifold.points.reserve(16);

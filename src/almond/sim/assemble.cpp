@@ -354,7 +354,13 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
 
   compute_half_step(model, kinematics, options.dt, out.d);
   compute_forces(model, kinematics, inputs.wrenches, out.forces, out.f);
-  if (compensates(model)) compute_forces(model, kinematics, {}, out.forces, out.compensation);
+  if (compensates(model)) {  // what gravity and motion ask for, whatever else acts
+    if (inputs.wrenches.empty()) {
+      out.compensation = out.f;
+    } else {
+      compute_forces(model, kinematics, {}, out.forces, out.compensation);
+    }
+  }
   out.moved = state.v + out.d;
   add_joint_terms(c, inputs);
   for (std::size_t t = 0; t < model.trees.size(); ++t) {

@@ -34,7 +34,7 @@ void compute_motion(const Model& model, const Kinematics& kin, double dt, std::v
 
 /// Whether the answer moves a geom farther than contacts were looked for, by more than `slack`. Then the bounds are
 /// widened to hold both.
-bool outruns(const Model& model, const StepOptions& options, StepWorkspace& w, State& state) {
+bool outruns(const Model& model, const StepOptions& options, StepWorkspace& w, const State& state) {
   constexpr double kLever = 0.1;  // [m]: a change of velocity that moves nothing by more than the margin is passed over
   const double slack = options.collision.margin, dt = options.dt;
   w.assembly.moved = w.solution.v;
@@ -61,8 +61,8 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
   report.collide_ms += part.elapsed_ms();
   match_contacts(w.contacts, state, w.memory);
   assemble(model, state, w.kinematics, w.contacts, w.memory, inputs, options, w.assembly);  // -> problem
-  match_contacts(w.contacts, start, w.start);
-  recall(start, w.start, w.assembly, w.solution.lambda);
+  if (&start != &state) match_contacts(w.contacts, start, w.first_memory);
+  recall(start, &start != &state ? w.first_memory : w.memory, w.assembly, w.solution.lambda);
   w.start_lambda = w.solution.lambda;
   part.restart();
   w.solver.forget_penalties();  // the next step depends on the state alone

@@ -28,7 +28,7 @@ struct StepWorkspace {
   std::vector<GeomMotion> motion, found;
   CollisionWorkspace collision;
   Contacts contacts;
-  std::vector<int> memory, start;
+  std::vector<int> memory, first_memory;
   State first_look;  // impulses of the first of two looks
   Assembly assembly;
   Workspace solver;
