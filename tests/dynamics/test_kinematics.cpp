@@ -1,12 +1,12 @@
 // Proves poses, velocities, motion subspaces and accelerations: small cases by hand, random trees of all joints by
-// finite differences of poses along integrate().
+// finite differences of poses along move().
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "almond/dynamics/integrate.hpp"
+#include "almond/dynamics/drift.hpp"
 #include "almond/dynamics/kinematics.hpp"
 #include "common/helpers.hpp"
 #include "common/random_tree.hpp"
@@ -143,8 +143,8 @@ class KinematicsOfTrees : public ::testing::TestWithParam<int> {
   }
   /// Poses after a step of h along constant v.
   Kinematics moved(const VecX& velocity, double h) const {
-    VecX q_new = q, v_new = velocity;
-    integrate(model, velocity, VecX::Zero(model.num_v), 0.0, h, q_new, v_new);
+    VecX q_new = q;
+    move(model, velocity, h, q_new);
     return kinematics_of(model, q_new, velocity);
   }
   void expect_velocities(const VecX& velocity) const {

@@ -67,18 +67,17 @@ json probe(std::uint64_t seed) {
   json poses = json::array();
   for (const Pose& X : kin.X_WB) poses.push_back({{"R", rows(X.R)}, {"p", list(X.p)}});
   ForceWorkspace workspace;
-  VecX f, f_rest;
+  VecX f, c;
   compute_forces(model, kin, {}, workspace, f);
-  compute_kinematics(model, state.q, VecX::Zero(model.num_v), kin);
-  compute_forces(model, kin, {}, workspace, f_rest);
+  compute_velocity_products(model, kin, workspace, c);
   return {{"gravity", list(model.gravity)},
           {"bodies", write_model(model)},
           {"q", list(state.q)},
           {"v", list(state.v)},
           {"poses", poses},
           {"M", rows(make_dense_A(assembly.problem))},
-          {"f", list(f)},
-          {"f_rest", list(f_rest)}};
+          {"f", list(f - c)},
+          {"f_rest", list(f)}};
 }
 
 }  // namespace

@@ -30,6 +30,12 @@ struct TreeView {
         num_bodies(static_cast<int>(parent_.size())),
         S(S_.data(), 6, S_.cols()) {}
 
+  TreeView(const std::vector<int>& parent_, const std::vector<int>& dof_offset_, const double* S_, int dofs)
+      : parent(parent_.data()),
+        dof_offset(dof_offset_.data()),
+        num_bodies(static_cast<int>(parent_.size())),
+        S(S_, 6, dofs) {}
+
   /// From any struct with the members parent, dof_offset and S.
   template <class AnyTree>
   TreeView(const AnyTree& tree) : TreeView(tree.parent, tree.dof_offset, tree.S) {}  // NOLINT: implicit on purpose

@@ -20,7 +20,34 @@ Vec3 com_velocity(const Model& model, const Kinematics& kin, int body) {
   return point_velocity(model, kin, body, kin.com[body]);
 }
 
+/// Room for one wrench per body of the tree.
+Eigen::Ref<Mat6X> wrenches_of(const TreeInfo& tree, ForceWorkspace& workspace) {
+  const auto count = static_cast<Eigen::Index>(tree.bodies.size());
+  if (workspace.F.cols() < count) workspace.F.resize(6, count);
+  return workspace.F.leftCols(count);
+}
+
 }  // namespace
+
+void compute_velocity_products(const Model& model, const Kinematics& kin, ForceWorkspace& workspace, VecX& c) {
+  c.setZero(model.num_v);
+  for (const TreeInfo& tree : model.trees) {
+    if (tree.single) {
+      const int b = tree.bodies[0];
+      const Vec3 w = kin.V.col(b).tail<3>();
+      c.segment<3>(tree.v_begin + 3) = w.cross(kin.I[b] * w);
+      continue;
+    }
+    Eigen::Ref<Mat6X> F = wrenches_of(tree, workspace);
+    for (Eigen::Index i = 0; i < F.cols(); ++i) {
+      const int b = tree.bodies[i];
+      const Mat6 M = body_inertia(model, kin, b);
+      const Vec6 V = kin.V.col(b), momentum = M * V;
+      F.col(i) = M * kin.A.col(b) + cross_force(V, momentum);
+    }
+    backward_pass(view(tree, kin), F, c.segment(tree.v_begin, tree.dofs));
+  }
+}
 
 void compute_forces(const Model& model, const Kinematics& kin, const std::vector<Wrench>& wrenches,
                     ForceWorkspace& workspace, VecX& f) {
@@ -31,21 +58,10 @@ void compute_forces(const Model& model, const Kinematics& kin, const std::vector
       f.segment<6>(tree.v_begin) = applied_wrench(model, kin, wrenches, tree.bodies[0], kin.reference[t]);
       continue;
     }
-    const auto count = static_cast<Eigen::Index>(tree.bodies.size());
-    if (workspace.F.cols() < count) workspace.F.resize(6, count);
-    for (Eigen::Index i = 0; i < count; ++i) {
-      const int b = tree.bodies[i];
-      const Mat6 M = body_inertia(model, kin, b);
-      const Vec6 V = kin.V.col(b), momentum = M * V;
-      workspace.F.col(i) =
-          applied_wrench(model, kin, wrenches, b, kin.reference[t]) - M * kin.A.col(b) - cross_force(V, momentum);
-    }
-    // Backward pass: wrenches of the descendants add up.
-    for (Eigen::Index i = count - 1; i >= 0; --i) {
-      for (int k = tree.dof_offset[i]; k < tree.dof_offset[i + 1]; ++k)
-        f[tree.v_begin + k] = kin.S.col(tree.v_begin + k).dot(workspace.F.col(i));
-      if (tree.parent[i] >= 0) workspace.F.col(tree.parent[i]) += workspace.F.col(i);
-    }
+    Eigen::Ref<Mat6X> F = wrenches_of(tree, workspace);
+    for (Eigen::Index i = 0; i < F.cols(); ++i)
+      F.col(i) = applied_wrench(model, kin, wrenches, tree.bodies[i], kin.reference[t]);
+    backward_pass(view(tree, kin), F, f.segment(tree.v_begin, tree.dofs));
   }
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-// Generalised forces that do not depend on contact: gravity, velocity products (Coriolis, centrifugal), wrenches.
+// Generalised forces that do not depend on contact, and the velocity products (Coriolis, centrifugal, gyroscopic).
 //
-//   f = Σ_b J_bᵀ ( F_gravity + F_external - M_b A_b - V_b ×_f M_b V_b )
+//   f = Σ_b J_bᵀ ( F_gravity + F_external ),     c = Σ_b J_bᵀ ( M_b A_b + V_b ×_f M_b V_b ),     M v̇ + c = f
 //
-// A free single body carries its angular momentum from step to step (integrate.hpp), so its gyroscopic term is not a
-// force here.
+// c is no force of the step: what it does to v in free motion is carried over by drift() (drift.hpp), which keeps
+// energy and momentum.
 
 #include "almond/dynamics/kinematics.hpp"
 
@@ -19,6 +19,9 @@ struct Wrench {
 struct ForceWorkspace {
   Mat6X F;  // (6 x bodies of a tree)
 };
+
+/// c (num_v).
+void compute_velocity_products(const Model& model, const Kinematics& kinematics, ForceWorkspace& workspace, VecX& c);
 
 /// f (num_v). `wrenches` has one per body, or is empty.
 void compute_forces(const Model& model, const Kinematics& kinematics, const std::vector<Wrench>& wrenches,

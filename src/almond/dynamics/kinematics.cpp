@@ -48,6 +48,35 @@ void write_subspace(const Joint& joint, const Pose& X_WJ, const Pose& X_WB, cons
   }
 }
 
+/// Pose, inertia and motion of a body whose parent has been placed.
+void place_body(const Model& model, int b, const VecX& q, const VecX& v, Kinematics& kin) {
+  const Body& body = model.bodies[b];
+  const Joint& joint = model.joints[b];
+  const Pose X_WJ = body.parent < 0 ? joint.X_PJ : kin.X_WB[body.parent] * joint.X_PJ;
+  const Pose X_WB = X_WJ * joint_pose(joint, q.data() + joint.q_begin);
+  kin.X_WB[b] = X_WB;
+  kin.com[b] = X_WB * body.com;
+  kin.I[b].noalias() = X_WB.R * body.inertia * X_WB.R.transpose();
+  kin.V.col(b).setZero();
+  kin.A.col(b).setZero();
+  if (body.subsystem < 0) return;
+  if (body.local == 0) kin.reference[body.subsystem] = kin.com[b];
+  const int dofs = num_velocities(joint.kind);
+  write_subspace(joint, X_WJ, X_WB, kin.com[b], kin.reference[body.subsystem], kin.S.middleCols(joint.v_begin, dofs));
+  Vec6 moved = Vec6::Zero();
+  for (int k = joint.v_begin; k < joint.v_begin + dofs; ++k) moved += kin.S.col(k) * v[k];
+  if (joint.kind == JointKind::kFree) {
+    kin.V.col(b) = moved;
+    kin.A.col(b).head<3>() = v.segment<3>(joint.v_begin).cross(v.segment<3>(joint.v_begin + 3));
+  } else if (body.local == 0) {  // on the ground
+    kin.V.col(b) = moved;
+  } else {
+    const Vec6 V_parent = kin.V.col(body.parent);
+    kin.V.col(b) = V_parent + moved;
+    kin.A.col(b) = kin.A.col(body.parent) + cross_motion(V_parent, moved);
+  }
+}
+
 }  // namespace
 
 Vec6 cross_motion(const Vec6& V, const Vec6& S) {
@@ -64,7 +93,7 @@ Vec6 cross_force(const Vec6& V, const Vec6& F) {
   return out;
 }
 
-void compute_kinematics(const Model& model, const VecX& q, const VecX& v, Kinematics& kin) {
+void resize(const Model& model, Kinematics& kin) {
   const std::size_t bodies = model.bodies.size();
   kin.X_WB.resize(bodies);
   kin.com.resize(bodies);
@@ -73,38 +102,27 @@ void compute_kinematics(const Model& model, const VecX& q, const VecX& v, Kinema
   kin.S.resize(6, model.num_v);
   kin.V.resize(6, static_cast<Eigen::Index>(bodies));
   kin.A.resize(6, static_cast<Eigen::Index>(bodies));
-  for (int b = 0; b < model.num_bodies(); ++b) {
-    const Body& body = model.bodies[b];
-    const Joint& joint = model.joints[b];
-    const Pose X_WJ = body.parent < 0 ? joint.X_PJ : kin.X_WB[body.parent] * joint.X_PJ;
-    const Pose X_WB = X_WJ * joint_pose(joint, q.data() + joint.q_begin);
-    kin.X_WB[b] = X_WB;
-    kin.com[b] = X_WB * body.com;
-    kin.I[b].noalias() = X_WB.R * body.inertia * X_WB.R.transpose();
-    kin.V.col(b).setZero();
-    kin.A.col(b).setZero();
-    if (body.subsystem < 0) continue;
-    if (body.local == 0) kin.reference[body.subsystem] = kin.com[b];
-    const int dofs = num_velocities(joint.kind);
-    write_subspace(joint, X_WJ, X_WB, kin.com[b], kin.reference[body.subsystem], kin.S.middleCols(joint.v_begin, dofs));
-    Vec6 moved = Vec6::Zero();
-    for (int k = joint.v_begin; k < joint.v_begin + dofs; ++k) moved += kin.S.col(k) * v[k];
-    if (joint.kind == JointKind::kFree) {
-      kin.V.col(b) = moved;
-      kin.A.col(b).head<3>() = v.segment<3>(joint.v_begin).cross(v.segment<3>(joint.v_begin + 3));
-    } else if (body.local == 0) {  // on the ground
-      kin.V.col(b) = moved;
-    } else {
-      const Vec6 V_parent = kin.V.col(body.parent);
-      kin.V.col(b) = V_parent + moved;
-      kin.A.col(b) = kin.A.col(body.parent) + cross_motion(V_parent, moved);
-    }
-  }
+}
+
+void compute_kinematics(const Model& model, const VecX& q, const VecX& v, Kinematics& kin) {
+  resize(model, kin);
+  for (int b = 0; b < model.num_bodies(); ++b) place_body(model, b, q, v, kin);
   kin.X_WG.resize(model.geoms.size());
   for (int g = 0; g < model.num_geoms(); ++g) {
     const Geom& geom = model.geoms[g];
     kin.X_WG[g] = geom.body < 0 ? geom.X_BG : kin.X_WB[geom.body] * geom.X_BG;
   }
+}
+
+void compute_tree_kinematics(const Model& model, const TreeInfo& tree, const VecX& q, const VecX& v,
+                             const Kinematics& other, Kinematics& kin) {
+  const int root = model.bodies[tree.bodies[0]].parent;
+  if (root >= 0) kin.X_WB[root] = other.X_WB[root];
+  for (const int b : tree.bodies) place_body(model, b, q, v, kin);
+}
+
+TreeView view(const TreeInfo& tree, const Kinematics& kin) {
+  return {tree.parent, tree.dof_offset, kin.S.data() + 6 * tree.v_begin, tree.dofs};
 }
 
 Vec3 point_velocity(const Model& model, const Kinematics& kin, int body, const Vec3& p) {

@@ -29,6 +29,17 @@ struct Kinematics {
 
 void compute_kinematics(const Model& model, const VecX& q, const VecX& v, Kinematics& kinematics);
 
+/// The same for the bodies of one tree; all else in `kinematics` is left as it is, but for the static body the tree
+/// hangs on, which is taken from `other`.
+void compute_tree_kinematics(const Model& model, const TreeInfo& tree, const VecX& q, const VecX& v,
+                             const Kinematics& other, Kinematics& kinematics);
+
+/// Makes room for the model.
+void resize(const Model& model, Kinematics& kinematics);
+
+/// The tree with its motion subspaces, for the passes of base/tree.hpp.
+[[nodiscard]] TreeView view(const TreeInfo& tree, const Kinematics& kinematics);
+
 /// Spatial cross products: V ×ₘ S of motions, V ×_f F of a motion and a wrench.
 [[nodiscard]] Vec6 cross_motion(const Vec6& V, const Vec6& S);
 [[nodiscard]] Vec6 cross_force(const Vec6& V, const Vec6& F);

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "almond/base/tree.hpp"
-#include "almond/dynamics/integrate.hpp"
 #include "almond/solver/problem_checks.hpp"
 
 namespace almond {
@@ -117,6 +116,7 @@ void add_joint_terms(Context& c, const Inputs& inputs) {
   VecX& f = c.out.f;
   VecX& implicit = c.out.implicit;
   implicit.setZero(c.model.num_v);
+  c.out.resistance.setZero(c.model.num_v);
   for (int j = 0; j < c.model.num_bodies(); ++j) {
     const Joint& joint = c.model.joints[j];
     for (int k = 0; k < num_velocities(joint.kind); ++k) implicit[joint.v_begin + k] += dt * joint.damping;
@@ -150,6 +150,8 @@ void add_joint_terms(Context& c, const Inputs& inputs) {
       add_joint_side(c, drive.joint, 0, 1.0, row);
       c.out.problem.soft.push_back(row);
       c.out.soft.push_back({RowRole::kDrive, static_cast<int>(i), 0});
+      if (std::abs(c.state.impulse_of(c.out.soft.back().key())) < 0.999 * row.limit)  // it had force to spare
+        c.out.resistance[joint.v_begin] += slope;
     }
   }
 }
@@ -157,12 +159,12 @@ void add_joint_terms(Context& c, const Inputs& inputs) {
 void write_single(Context& c, int t) {
   const TreeInfo& info = c.model.trees[t];
   const int body = info.bodies[0];
-  const double scale = 1.0 / (1.0 - c.options.theta), mass = scale * c.model.bodies[body].mass;
+  const double mass = c.model.bodies[body].mass;
   ContactProblem& problem = c.out.problem;
   Eigen::Map<Mat6> A(problem.A_pool.data() + problem.subsystems[t].A_start);
   A.setZero();
   A.topLeftCorner<3, 3>().diagonal().setConstant(mass);
-  A.bottomRightCorner<3, 3>() = scale * c.kin.I[body];
+  A.bottomRightCorner<3, 3>() = c.kin.I[body];
   Eigen::Map<Vec6> b(problem.b.data() + info.v_begin);
   const auto moved = c.out.moved.segment<6>(info.v_begin);
   b.head<3>() = mass * moved.head<3>();
@@ -172,15 +174,14 @@ void write_single(Context& c, int t) {
 
 void write_tree(Context& c, int t) {
   const TreeInfo& info = c.model.trees[t];
-  const double scale = 1.0 / (1.0 - c.options.theta);
   ContactProblem& problem = c.out.problem;
   const Subsystem& sub = problem.subsystems[t];
   Tree& tree = problem.trees[sub.tree];
   tree.S = c.kin.S.middleCols(info.v_begin, info.dofs);
   for (std::size_t i = 0; i < info.bodies.size(); ++i) {
-    tree.M[i] = scale * body_inertia(c.model, c.kin, info.bodies[i]);
+    tree.M[i] = body_inertia(c.model, c.kin, info.bodies[i]);
     const Joint& joint = c.model.joints[info.bodies[i]];
-    tree.diagonal.segment(joint.v_begin - info.v_begin, num_velocities(joint.kind)).setConstant(scale * joint.armature);
+    tree.diagonal.segment(joint.v_begin - info.v_begin, num_velocities(joint.kind)).setConstant(joint.armature);
   }
   MapMat A(problem.A_pool.data() + sub.A_start, info.dofs, info.dofs);
   compose(tree, tree.M, tree.diagonal, c.out.composite, A);
@@ -219,11 +220,7 @@ void add_contacts(Context& c, const Contacts& contacts, const std::vector<int>& 
                                         point_velocity(c.model, c.kin, point.body_a, point.p));
     const double landed = memory[i] < 0 ? 0.0 : c.state.contacts[memory[i]].approach;
     contact.e[2] = gap_bias(c, point.gap);
-    if (landed > 0.0) {
-      // Newton: v⁺_n = ε s, that is v̂_n = -θ closing + (1 - θ) ε s.
-      const double bounce = (1.0 - c.options.theta) * point.restitution * landed - c.options.theta * closing;
-      contact.e[2] = std::min(contact.e[2], -bounce);
-    }
+    if (landed > 0.0) contact.e[2] = std::min(contact.e[2], -point.restitution * landed);  // Newton: v⁺_n = ε s
     c.out.frames.push_back(R);
     c.out.approach.push_back(closing);
     c.out.bouncing.push_back(static_cast<char>(landed > 0.0));
@@ -352,17 +349,16 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
   out.approach.clear();
   out.bouncing.clear();
 
-  compute_half_step(model, kinematics, options.dt, out.d);
-  compute_forces(model, kinematics, inputs.wrenches, out.forces, out.f);
+  compute_forces(model, kinematics, inputs.wrenches, out.drift.forces, out.f);
   if (compensates(model)) {  // what gravity and motion ask for, whatever else acts
-    if (inputs.wrenches.empty()) {
-      out.compensation = out.f;
-    } else {
-      compute_forces(model, kinematics, {}, out.forces, out.compensation);
-    }
+    compute_forces(model, kinematics, {}, out.drift.forces, out.compensation);
+    compute_velocity_products(model, kinematics, out.drift.forces, out.drift.c);
+    out.compensation -= out.drift.c;
   }
-  out.moved = state.v + out.d;
   add_joint_terms(c, inputs);
+  out.resistance += out.implicit;
+  compute_half_step(model, kinematics, out.resistance, options.dt, out.drift, out.d);
+  out.moved = state.v + out.d;
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
     const auto index = static_cast<int>(t);
     model.trees[t].single ? write_single(c, index) : write_tree(c, index);

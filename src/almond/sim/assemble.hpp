@@ -1,9 +1,10 @@
 #pragma once
 // Kinematics, contacts and inputs -> ContactProblem.
 //
-//   A = M / (1 - θ) + dt D + dt² K,    b = M (v + d) / (1 - θ) + dt f - dt K (q - rest)             from (2)
+//   A = M + dt D + dt² K,    b = M (v + d) + dt f - dt K (q - rest),    v̂ = v⁺ + d             from (2)
 //
-// with the implicit dampers D and springs K of joints and of drives without effort limit on the diagonal. Constraints:
+// with the implicit dampers D and springs K of joints and of drives without effort limit on the diagonal, and d the
+// half step of the free motion that follows (drift.hpp). Constraints:
 //
 //   contact       Signorini-Coulomb (5); e_n = gap/dt before touching, so that a body lands without overlap;
 //                 e_n = -min(erp depth/dt, cap) where shapes overlap; e_n = -ε s one step after landing at speed s
@@ -14,6 +15,7 @@
 //   drive         soft, the same with its effort limit as bound
 
 #include "almond/collision/contact_point.hpp"
+#include "almond/dynamics/drift.hpp"
 #include "almond/sim/options.hpp"
 #include "almond/sim/state.hpp"
 #include "almond/solver/problem.hpp"
@@ -41,11 +43,12 @@ struct Assembly {
   std::vector<double> approach;                       // (contacts) speed of closing before the step [m/s]
   std::vector<char> bouncing;                         // (contacts) gives back an earlier landing
   VecX d, f;                                          // (num_v) half step, forces
+  VecX resistance;                                    // (num_v) what dampers and drives add to the inertia of a joint
 
   // Scratch.
   VecX moved, compensation, implicit;
   std::vector<Mat6> composite;
-  ForceWorkspace forces;
+  DriftWorkspace drift;
 };
 
 /// Fills assembly.problem. `memory[i]` is the entry of state.contacts that contact i continues, -1: none.

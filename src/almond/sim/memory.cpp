@@ -38,12 +38,7 @@ void recall(const State& state, const std::vector<int>& memory, const Assembly& 
       lambda.segment<3>(static_cast<Eigen::Index>(3 * i)) =
           assembly.frames[i].transpose() * state.contacts[memory[i]].impulse;
   }
-  for_each_row(assembly, [&](const RowTag& tag, int row) {
-    const std::uint32_t key = tag.key();
-    const auto found = std::lower_bound(state.rows.begin(), state.rows.end(), key,
-                                        [](const RowMemory& r, std::uint32_t value) { return r.key < value; });
-    if (found != state.rows.end() && found->key == key) lambda[row] = found->impulse;
-  });
+  for_each_row(assembly, [&](const RowTag& tag, int row) { lambda[row] = state.impulse_of(tag.key()); });
 }
 
 void remember(const Contacts& contacts, const Assembly& assembly, const GrowVector& lambda, const StepOptions& options,

@@ -1,5 +1,6 @@
 #include "almond/sim/state.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -108,6 +109,12 @@ std::uint64_t Rng::next() {
   s[2] ^= t;
   s[3] = rotate(s[3], 45);
   return result;
+}
+
+double State::impulse_of(std::uint32_t key) const {
+  const auto found = std::lower_bound(rows.begin(), rows.end(), key,
+                                      [](const RowMemory& row, std::uint32_t value) { return row.key < value; });
+  return found != rows.end() && found->key == key ? found->impulse : 0.0;
 }
 
 State make_state(const Model& model, std::uint64_t seed) {

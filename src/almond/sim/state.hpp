@@ -43,6 +43,9 @@ struct State {
   std::vector<ContactMemory> contacts;  // sorted by (geom_a, geom_b, feature)
   std::vector<RowMemory> rows;          // sorted by key
   Rng rng;
+
+  /// Impulse of the row with this key in the last step; 0 where there was none.
+  [[nodiscard]] double impulse_of(std::uint32_t key) const;
 };
 
 /// The model's start.

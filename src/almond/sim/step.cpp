@@ -7,7 +7,7 @@
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "almond/base/timer.hpp"
-#include "almond/dynamics/integrate.hpp"
+#include "almond/dynamics/drift.hpp"
 #include "almond/sim/memory.hpp"
 
 namespace almond {
@@ -76,14 +76,26 @@ bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, S
   const GrowVector& v_hat = w.solution.v;
   const bool sane = v_hat.allFinite() && (v_hat.size() == 0 || v_hat.cwiseAbs().maxCoeff() < kFastest);
   if (sane) {
-    w.assembly.moved = v_hat;
-    integrate(model, w.assembly.moved, w.assembly.d, options.theta, options.dt, state.q, state.v);
+    const double h = (1.0 - options.theta) * options.dt;
+    state.v = v_hat - w.assembly.d;
+    if (options.theta > 0.0)
+      compute_half_step(model, w.kinematics, w.assembly.resistance, h, w.assembly.drift, w.assembly.d);
+    drift(model, w.kinematics, w.assembly.d, w.assembly.resistance, h, w.assembly.drift, state.q, state.v);
   } else {
     state.v.setZero();
   }
   state.time += options.dt;
   ++state.steps;
   return sane;
+}
+
+/// θ of the way goes before forces and contacts are looked at (2): at θ = 1/2 half the way before, half after them.
+void move_before(const Model& model, const StepOptions& options, StepWorkspace& w, State& state) {
+  const double h = options.theta * options.dt;
+  w.assembly.resistance.setZero(model.num_v);
+  compute_half_step(model, w.kinematics, w.assembly.resistance, h, w.assembly.drift, w.assembly.d);
+  drift(model, w.kinematics, w.assembly.d, w.assembly.resistance, h, w.assembly.drift, state.q, state.v);
+  compute_kinematics(model, state.q, state.v, w.kinematics);
 }
 
 void fill_report(const StepWorkspace& w, StepReport& report) {
@@ -133,6 +145,7 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
   Stopwatch watch;
   StepReport report;
   compute_kinematics(model, state.q, state.v, w.kinematics);  // model -> kinematics
+  if (options.theta > 0.0) move_before(model, options, w, state);
   compute_motion(model, w.kinematics, options.dt, w.motion);
   find_velocities(model, options, inputs, w, state, state, report);
   if (!w.motion.empty() && outruns(model, options, w, state)) {  // an impact threw something far: look once more
