@@ -26,6 +26,7 @@ std::vector<LawResult> free_fall();
 std::vector<LawResult> ballistic_flight();
 std::vector<LawResult> pendulum_period();
 std::vector<LawResult> torque_free_top();
+std::vector<LawResult> whirling_trees();
 std::vector<LawResult> four_bar_loop();
 std::vector<LawResult> joint_limit();
 // laws_contact.cpp

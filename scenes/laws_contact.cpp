@@ -55,9 +55,10 @@ Bounce drop(double restitution) {
     bounce.deepest = std::max(bounce.deepest, 0.05 - sim.state().q[2]);
     if (!landed && report.active > 0) {
       landed = true;
-      bounce.impact_speed = -before;
-      sim.step();  // what landed in one step leaves in the next
+      bounce.impact_speed = -before + sim.options().dt * kGravity;  // as it would be without the ground
       bounce.rebound_speed = sim.state().v[2];
+      sim.step();  // what does not bounce comes to rest one step later
+      bounce.rebound_speed = std::max(bounce.rebound_speed, sim.state().v[2]);
       bounce.deepest = std::max(bounce.deepest, 0.05 - sim.state().q[2]);
     }
   }
@@ -244,6 +245,7 @@ const std::vector<Law>& all_laws() {
       {"ballistic_flight", ballistic_flight},
       {"pendulum", pendulum_period},
       {"top", torque_free_top},
+      {"whirling_trees", whirling_trees},
       {"slope", slope},
       {"sliding_block", sliding_block},
       {"rolling_ball", rolling_ball},

@@ -61,6 +61,19 @@ TopDrift spin_top(double dt) {
   return drift;
 }
 
+/// Angular momentum about the common centre of mass.
+Vec3 spin_about_centre(Simulation& sim) {
+  const Kinematics& kin = sim.kinematics();
+  const Momentum momentum = compute_momentum(sim.model(), kin);
+  Vec3 centre = Vec3::Zero();
+  double mass = 0.0;
+  for (int b = 0; b < sim.model().num_bodies(); ++b) {
+    centre += sim.model().bodies[b].mass * kin.com[b];
+    mass += sim.model().bodies[b].mass;
+  }
+  return momentum.angular - (centre / mass).cross(momentum.linear);
+}
+
 /// Arithmetic-geometric mean, for the exact period of a pendulum.
 double agm(double a, double b) {
   for (int i = 0; i < 40; ++i) {
@@ -167,6 +180,28 @@ std::vector<LawResult> torque_free_top() {
       // Second order: (ω dt)² = 1.7e-3 per radian turned, with tumbling in between.
       at_most("energy drift over 10 s of tumbling at 10 rad/s", coarse.energy, 0.01, "relative"),
       {"order in dt of the energy drift", std::log2(coarse.energy / fine.energy), 2.0, 0.5, ""},
+  };
+}
+
+std::vector<LawResult> whirling_trees() {
+  // Links turn by up to 0.1 rad a step. Free motion keeps energy, momentum and spin to rounding: 1e-15 of them a step.
+  constexpr int kSteps = 2400;
+  const double bound = kSteps * 1e-14;
+  Simulation arm = make_simulation(make_arm_model(3.0)), chain = make_simulation(make_chain_model(1.0));
+  const double arm_energy = arm.energy().kinetic, chain_energy = chain.energy().kinetic;
+  const Vec3 linear = compute_momentum(chain.model(), chain.kinematics()).linear, spin = spin_about_centre(chain);
+  for (int i = 0; i < kSteps; ++i) {
+    arm.step();
+    chain.step();
+  }
+  const Vec3 linear_after = compute_momentum(chain.model(), chain.kinematics()).linear;
+  return {
+      at_most("energy of a whirling arm of seven links over 10 s", std::abs(arm.energy().kinetic / arm_energy - 1.0),
+              bound, "relative"),
+      at_most("energy of a free chain of five links", std::abs(chain.energy().kinetic / chain_energy - 1.0), bound,
+              "relative"),
+      at_most("its momentum", (linear_after - linear).norm() / linear.norm(), bound, "relative"),
+      at_most("its spin", (spin_about_centre(chain) - spin).norm() / spin.norm(), bound, "relative"),
   };
 }
 

@@ -110,6 +110,48 @@ Model make_top_model() {
   return builder.build();
 }
 
+Model make_arm_model(double speed) {
+  ModelBuilder builder("arm");
+  builder.set_gravity(Vec3::Zero());
+  int parent = kGround;
+  for (int i = 0; i < 7; ++i) {
+    BodySpec link;
+    link.name = "link" + std::to_string(i + 1);
+    link.parent = parent;
+    link.joint = make_joint(JointKind::kRevolute, i % 2 == 0 ? Vec3::UnitZ() : Vec3::UnitY());
+    link.joint.X_PJ.p = Vec3(0.0, 0.0, 0.15);
+    link.mass = 2.0;
+    link.com = Vec3(0.02, 0.0, 0.07);
+    link.inertia = 0.005 * Mat3::Identity();
+    parent = builder.add_body(link);
+    start_at(builder, parent, 0.0, i % 3 == 0 ? -speed : speed);
+  }
+  return builder.build();
+}
+
+Model make_chain_model(double speed) {
+  ModelBuilder builder("chain");
+  builder.set_gravity(Vec3::Zero());
+  int parent = kGround;
+  for (int i = 0; i < 5; ++i) {
+    BodySpec link;
+    link.name = "link" + std::to_string(i + 1);
+    link.parent = parent;
+    if (i > 0) {
+      link.joint = make_joint(i % 2 == 0 ? JointKind::kRevolute : JointKind::kBall, Vec3::UnitX());
+      link.joint.X_PJ.p = Vec3(0.3, 0.0, 0.0);
+      link.com = Vec3(0.15, 0.0, 0.0);
+    }
+    link.mass = 1.0;
+    link.inertia = Vec3(0.01, 0.02, 0.025).asDiagonal();
+    parent = builder.add_body(link);
+    VecX v(num_velocities(link.joint.kind));
+    for (Eigen::Index k = 0; k < v.size(); ++k) v[k] = speed * std::sin(3.0 * i + static_cast<double>(k) + 1.0);
+    builder.set_start_velocity(parent, v);
+  }
+  return builder.build();
+}
+
 Model make_four_bar_model(double crank_speed) {
   ModelBuilder builder("four_bar");
   builder.set_gravity(Vec3::Zero());

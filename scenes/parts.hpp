@@ -39,6 +39,10 @@ inline constexpr double kGravity = 9.81;
 [[nodiscard]] Model make_pendulum_model(double angle);
 /// A box of three different edges turning about its middle axis in free space, a little off it.
 [[nodiscard]] Model make_top_model();
+/// Seven links on hinges that cross, every joint at `speed` [rad/s], limp and weightless.
+[[nodiscard]] Model make_arm_model(double speed);
+/// A free body with a chain of balls and hinges on it, thrown in free space.
+[[nodiscard]] Model make_chain_model(double speed);
 /// A crank that turns a rocker over a coupler: two chains tied together by a point.
 [[nodiscard]] Model make_four_bar_model(double crank_speed);
 /// A rod sliding on its tip, so rough that rigid statics has no answer (Painlevé).

@@ -42,13 +42,14 @@ Scene make_slope(const Values& values, std::uint64_t /*seed*/) {
     outcome.metrics = {{"travel_mm", 1e3 * moved.x()},
                        {"lift_mm", 1e3 * moved.z()},
                        {"creep_mm_per_s", 1e3 * moved.x() / sim.state().time}};
-    // Closed form of the discrete motion: v grows by a dt each step, down to a stop.
-    const double dt = sim.options().dt, g = kGravity * R(2, 2);
+    // Closed form of the discrete motion: v grows by a dt each step, down to a stop; θ of the way goes before that (2).
+    const double dt = sim.options().dt, theta = sim.options().theta, g = kGravity * R(2, 2);
     const double a = g * (R(0, 2) / R(2, 2) - mu);
     double v = speed, x = 0.0;
     for (std::int64_t i = 0; i < sim.state().steps; ++i) {
+      x += theta * dt * v;
       v = std::max(0.0, v + dt * a);
-      x += dt * v;
+      x += (1.0 - theta) * dt * v;
     }
     if (ratio < 1.0 && speed == 0.0) x = 0.0;
     outcome.metrics.push_back({"exact_mm", 1e3 * x});
@@ -308,6 +309,14 @@ std::vector<SceneInfo> list_scenes() {
        "a box tumbling about its middle axis in free space",
        {},
        [](const Values&, std::uint64_t) { return with_energy(make_top_model(), 2400, 0.01); }},
+      {"arm",
+       "a limp arm of seven links that whirls in free space",
+       {{"speed", 3.0, "of every joint at the start [rad/s]"}},
+       [](const Values& v, std::uint64_t) { return with_energy(make_arm_model(v[0]), 2400, 1e-6); }},
+      {"chain",
+       "a free body with a chain on it, thrown in free space",
+       {{"speed", 1.0, "at the start [m/s, rad/s]"}},
+       [](const Values& v, std::uint64_t) { return with_energy(make_chain_model(v[0]), 2400, 1e-6); }},
       {"four_bar",
        "a crank that drives a rocker over a closed loop",
        {{"speed", 3.0, "of the crank [rad/s]"}},

@@ -219,7 +219,7 @@ def test_every_scene_dumps_problems_that_load(almond, tmp_path, scene):
 
 def read_state(data):
     """Velocities, and impulses of the contacts in world axes, from a state file (docs/formats.md)."""
-    assert data[:8] == b"almondS1"
+    assert data[:8] == b"almondS2"
     at = 8 + 8 + 8 * struct.unpack_from("<q", data, 8)[0]
     (dofs,) = struct.unpack_from("<q", data, at)
     v = np.frombuffer(data, "<f8", dofs, at + 8)

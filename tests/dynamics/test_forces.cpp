@@ -44,7 +44,7 @@ MatX mass_matrix(const Model& model, const VecX& q, const VecX& v) {
   state.q = q;
   state.v = v;
   Assembly assembly;
-  assemble(model, state, kinematics_of(model, q, v), {}, {}, make_inputs(model), StepOptions{}, assembly);
+  assemble(model, state, kinematics_of(model, q, v), {}, make_inputs(model), StepOptions{}, assembly);
   assembly.problem.validate();
   return make_dense_A(assembly.problem);
 }

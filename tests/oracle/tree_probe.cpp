@@ -63,7 +63,7 @@ json probe(std::uint64_t seed) {
   Kinematics kin;
   compute_kinematics(model, state.q, state.v, kin);
   Assembly assembly;
-  assemble(model, state, kin, {}, {}, make_inputs(model), StepOptions{}, assembly);
+  assemble(model, state, kin, {}, make_inputs(model), StepOptions{}, assembly);
   json poses = json::array();
   for (const Pose& X : kin.X_WB) poses.push_back({{"R", rows(X.R)}, {"p", list(X.p)}});
   ForceWorkspace workspace;

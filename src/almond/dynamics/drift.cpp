@@ -251,23 +251,22 @@ void compute_half_step(const Model& model, const Kinematics& kin, const VecX& re
   }
 }
 
-void drift(const Model& model, const Kinematics& kin, const VecX& d, const VecX& resistance, double h,
+void drift(const Model& model, const Kinematics& kin, const VecX& u, const VecX& resistance, double h,
            DriftWorkspace& w, VecX& q, VecX& v) {
-  w.u = v + d;
   w.q_half = q;
   resize(model, w);
   resize(model, w.half);
   resize(model, w.end);
   for (const TreeInfo& tree : model.trees) {
     if (tree.single) {
-      drift_single(model, tree, kin, h, w.u, q, v);
+      drift_single(model, tree, kin, h, u, q, v);
       continue;
     }
-    for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], w.u, h, q);
-    if (!turns(tree, kin, w.u, h, w)) continue;
-    for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], w.u, 0.5 * h, w.q_half);
-    compute_tree_kinematics(model, tree, w.q_half, w.u, kin, w.half);
-    compute_tree_kinematics(model, tree, q, w.u, kin, w.end);
+    for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, h, q);
+    if (!turns(tree, kin, u, h, w)) continue;
+    for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, 0.5 * h, w.q_half);
+    compute_tree_kinematics(model, tree, w.q_half, u, kin, w.half);
+    compute_tree_kinematics(model, tree, q, u, kin, w.end);
     carry_tree(model, tree, kin, resistance, w, v);
   }
 }

@@ -18,7 +18,7 @@ namespace almond {
 
 struct DriftWorkspace {
   Kinematics half, end;
-  VecX q_half, u, c;      // of the model
+  VecX q_half, c;         // of the model
   VecX x, tau, diagonal;  // (dofs of a tree)
   Mat6X V, P, F;          // (6 x bodies of a tree) velocities, momenta, wrenches
   std::vector<Mat6> M;    // (bodies of a tree)
@@ -34,8 +34,8 @@ void move(const Model& model, const VecX& u, double h, VecX& q);
 void compute_half_step(const Model& model, const Kinematics& kinematics, const VecX& resistance, double h,
                        DriftWorkspace& workspace, VecX& d);
 
-/// Moves q by h (v + d) and carries v along. `kinematics` has the poses at q; its velocities do not matter.
-void drift(const Model& model, const Kinematics& kinematics, const VecX& d, const VecX& resistance, double h,
+/// Moves q by h u, u = v + d, and carries v along. `kinematics` has the poses at q; its velocities do not matter.
+void drift(const Model& model, const Kinematics& kinematics, const VecX& u, const VecX& resistance, double h,
            DriftWorkspace& workspace, VecX& q, VecX& v);
 
 }  // namespace almond

@@ -203,9 +203,15 @@ double error_bias(const Context& c, double error) {
   return std::clamp(c.options.closure_erp * error / c.dt, -c.options.max_correction, c.options.max_correction);
 }
 
-void add_contacts(Context& c, const Contacts& contacts, const std::vector<int>& memory) {
-  for (std::size_t i = 0; i < contacts.points.size(); ++i) {
-    const ContactPoint& point = contacts.points[i];
+/// Velocity a body would gain in the step if nothing held it; links of a tree are held by others.
+Vec3 free_gain(const Context& c, int body) {
+  if (body < 0 || c.model.bodies[body].subsystem < 0) return Vec3::Zero();
+  const TreeInfo& tree = c.model.trees[c.model.bodies[body].subsystem];
+  return tree.single ? Vec3(c.dt / c.model.bodies[body].mass * c.out.f.segment<3>(tree.v_begin)) : Vec3::Zero();
+}
+
+void add_contacts(Context& c, const Contacts& contacts) {
+  for (const ContactPoint& point : contacts.points) {
     const Mat3 R = make_frame(point.n);
     Contact contact;
     contact.mu = point.mu;
@@ -216,14 +222,12 @@ void add_contacts(Context& c, const Contacts& contacts, const std::vector<int>& 
       const Rows6 J = (side == 0 ? -1.0 : 1.0) * make_point_jacobian(point.p - c.kin.reference[tree], R);
       add_body_side(c, body, J.data(), 3, contact.sides, contact.num_sides);
     }
-    const double closing = -point.n.dot(point_velocity(c.model, c.kin, point.body_b, point.p) -
-                                        point_velocity(c.model, c.kin, point.body_a, point.p));
-    const double landed = memory[i] < 0 ? 0.0 : c.state.contacts[memory[i]].approach;
+    const Vec3 gain = free_gain(c, point.body_b) - free_gain(c, point.body_a);
+    const Vec3 velocity =
+        point_velocity(c.model, c.kin, point.body_b, point.p) - point_velocity(c.model, c.kin, point.body_a, point.p);
     contact.e[2] = gap_bias(c, point.gap);
-    if (landed > 0.0) contact.e[2] = std::min(contact.e[2], -point.restitution * landed);  // Newton: v⁺_n = ε s
     c.out.frames.push_back(R);
-    c.out.approach.push_back(closing);
-    c.out.bouncing.push_back(static_cast<char>(landed > 0.0));
+    c.out.approach.push_back(-point.n.dot(velocity + gain));
     c.out.problem.contacts.push_back(contact);
   }
 }
@@ -265,14 +269,19 @@ Vec3 point_bias(const Context& c, int body, const Vec3& p) {
   return c.kin.A.col(body).head<3>() + alpha.cross(arm) + w.cross(velocity);
 }
 
+void push_equality(Context& c, const RowTag& tag, double error, double curvature, Row& row) {
+  const double correction = error_bias(c, error);
+  row.e = correction + 0.5 * c.dt * curvature;
+  c.out.problem.equality.push_back(row);
+  c.out.equality.push_back(tag);
+  c.out.correction.push_back(correction);
+}
+
 void add_equality(Context& c, const RowTag& tag, int body_a, const Row6& J_a, int body_b, const Row6& J_b, double error,
                   double curvature) {
   Row row;
-  row.e = error_bias(c, error) + 0.5 * c.dt * curvature;
   add_relative_row(c, body_a, J_a, body_b, J_b, row);
-  if (row.num_sides == 0) return;
-  c.out.problem.equality.push_back(row);
-  c.out.equality.push_back(tag);
+  if (row.num_sides > 0) push_equality(c, tag, error, curvature, row);
 }
 
 Pose body_pose(const Context& c, int body) { return body < 0 ? Pose{} : c.kin.X_WB[body]; }
@@ -284,11 +293,10 @@ void add_closures(Context& c) {
     if (closure.kind == ClosureKind::kMimic) {
       const Joint &a = c.model.joints[closure.a], &b = c.model.joints[closure.b];
       Row row;
-      row.e = error_bias(c, c.state.q[a.q_begin] - closure.ratio * c.state.q[b.q_begin] - closure.offset);
       add_joint_side(c, closure.a, 0, 1.0, row);
       add_joint_side(c, closure.b, 0, -closure.ratio, row);
-      c.out.problem.equality.push_back(row);
-      c.out.equality.push_back({RowRole::kClosure, index, 0});
+      const double error = c.state.q[a.q_begin] - closure.ratio * c.state.q[b.q_begin] - closure.offset;
+      push_equality(c, {RowRole::kClosure, index, 0}, error, 0.0, row);
       continue;
     }
     const Pose X_a = body_pose(c, closure.a) * closure.X_a, X_b = body_pose(c, closure.b) * closure.X_b;
@@ -334,7 +342,7 @@ bool compensates(const Model& model) {
 }  // namespace
 
 void assemble(const Model& model, const State& state, const Kinematics& kinematics, const Contacts& contacts,
-              const std::vector<int>& memory, const Inputs& inputs, const StepOptions& options, Assembly& out) {
+              const Inputs& inputs, const StepOptions& options, Assembly& out) {
   Context c{model, state, kinematics, options, out, options.dt};
   ContactProblem& problem = out.problem;
   if (out.model != &model || problem.num_dofs() != model.num_v) {
@@ -347,7 +355,7 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
   problem.J_pool.clear();
   out.frames.clear();
   out.approach.clear();
-  out.bouncing.clear();
+  out.correction.clear();
 
   compute_forces(model, kinematics, inputs.wrenches, out.drift.forces, out.f);
   if (compensates(model)) {  // what gravity and motion ask for, whatever else acts
@@ -363,10 +371,33 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
     const auto index = static_cast<int>(t);
     model.trees[t].single ? write_single(c, index) : write_tree(c, index);
   }
-  add_contacts(c, contacts, memory);
+  add_contacts(c, contacts);
   add_limits_and_friction(c);
   add_closures(c);
   add_springs(c);
+}
+
+bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, Assembly& out) {
+  constexpr double kNoticeable = 0.01;  // [m/s, rad/s]: a body thrown up so rises by 5 µm
+  ContactProblem& problem = out.problem;
+  const auto bounces = [&](std::size_t i) {
+    return contacts.points[i].restitution > 0.0 && lambda[static_cast<Eigen::Index>(3 * i + 2)] > 0.0 &&
+           out.approach[i] > options.restitution_threshold;
+  };
+  bool differs = false;
+  for (std::size_t i = 0; i < problem.contacts.size(); ++i)
+    differs = differs || problem.contacts[i].e[2] < -kNoticeable || bounces(i);
+  for (const Row& row : problem.hard) differs = differs || row.e < -kNoticeable;
+  for (const double correction : out.correction) differs = differs || std::abs(correction) > kNoticeable;
+  if (!differs) return false;
+
+  for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
+    double& e = problem.contacts[i].e[2];
+    e = bounces(i) ? -contacts.points[i].restitution * out.approach[i] : std::max(e, 0.0);
+  }
+  for (Row& row : problem.hard) row.e = std::max(row.e, 0.0);
+  for (std::size_t i = 0; i < problem.equality.size(); ++i) problem.equality[i].e -= out.correction[i];
+  return true;
 }
 
 }  // namespace almond

@@ -7,7 +7,7 @@
 // half step of the free motion that follows (drift.hpp). Constraints:
 //
 //   contact       Signorini-Coulomb (5); e_n = gap/dt before touching, so that a body lands without overlap;
-//                 e_n = -min(erp depth/dt, cap) where shapes overlap; e_n = -ε s one step after landing at speed s
+//                 e_n = -min(erp depth/dt, cap) where shapes overlap
 //   joint limit   hard (3), e = distance to the limit / dt, likewise
 //   dry friction  bounded, |λ| <= dt τ
 //   closure       equality, e = closure_erp φ/dt (capped) + dt/2 J̇v: the second term removes the drift of turning links
@@ -40,8 +40,8 @@ struct Assembly {
   ContactProblem problem;
   std::vector<RowTag> hard, soft, equality, bounded;  // as the pools of the problem
   std::vector<Mat3> frames;                           // (contacts) columns t1, t2, n
-  std::vector<double> approach;                       // (contacts) speed of closing before the step [m/s]
-  std::vector<char> bouncing;                         // (contacts) gives back an earlier landing
+  std::vector<double> approach;                       // (contacts) speed of closing if nothing hindered it [m/s]
+  std::vector<double> correction;                     // (equality) the part of e that mends errors of position
   VecX d, f;                                          // (num_v) half step, forces
   VecX resistance;                                    // (num_v) what dampers and drives add to the inertia of a joint
 
@@ -51,8 +51,14 @@ struct Assembly {
   DriftWorkspace drift;
 };
 
-/// Fills assembly.problem. `memory[i]` is the entry of state.contacts that contact i continues, -1: none.
+/// Fills assembly.problem.
 void assemble(const Model& model, const State& state, const Kinematics& kinematics, const Contacts& contacts,
-              const std::vector<int>& memory, const Inputs& inputs, const StepOptions& options, Assembly& assembly);
+              const Inputs& inputs, const StepOptions& options, Assembly& assembly);
+
+/// The velocities of the answer `lambda` belongs to move the bodies, but are not always those they end with: what lands
+/// at speed s leaves at ε s (Newton), and being pushed out of an overlap is no speed. Changes the biases to those of
+/// the end: e_n = -ε s for landings, no corrections. False, and nothing changed, where the answer holds for the end as
+/// well.
+bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, Assembly& assembly);
 
 }  // namespace almond

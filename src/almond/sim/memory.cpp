@@ -41,8 +41,7 @@ void recall(const State& state, const std::vector<int>& memory, const Assembly& 
   for_each_row(assembly, [&](const RowTag& tag, int row) { lambda[row] = state.impulse_of(tag.key()); });
 }
 
-void remember(const Contacts& contacts, const Assembly& assembly, const GrowVector& lambda, const StepOptions& options,
-              State& state) {
+void remember(const Contacts& contacts, const Assembly& assembly, const GrowVector& lambda, State& state) {
   state.contacts.resize(contacts.points.size());
   for (std::size_t i = 0; i < contacts.points.size(); ++i) {
     const ContactPoint& point = contacts.points[i];
@@ -50,11 +49,7 @@ void remember(const Contacts& contacts, const Assembly& assembly, const GrowVect
     c.geom_a = point.geom_a;
     c.geom_b = point.geom_b;
     c.feature = point.feature;
-    const Vec3 impulse = lambda.segment<3>(static_cast<Eigen::Index>(3 * i));
-    c.impulse = assembly.frames[i] * impulse;
-    const bool landed = impulse[2] > 0.0 && point.restitution > 0.0 && assembly.bouncing[i] == 0 &&
-                        assembly.approach[i] > options.restitution_threshold;
-    c.approach = landed ? assembly.approach[i] : 0.0;
+    c.impulse = assembly.frames[i] * lambda.segment<3>(static_cast<Eigen::Index>(3 * i));
   }
   state.rows.clear();
   for_each_row(assembly, [&](const RowTag& tag, int row) { state.rows.push_back({tag.key(), lambda[row]}); });

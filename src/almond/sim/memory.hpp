@@ -11,8 +11,7 @@ void match_contacts(const Contacts& contacts, const State& state, std::vector<in
 /// λ of the last step in the rows of this one; zero where nothing is known. Impulses are turned into the new frames.
 void recall(const State& state, const std::vector<int>& memory, const Assembly& assembly, GrowVector& lambda);
 
-/// Puts λ into the state, with the speed of contacts that landed in this step and are to bounce in the next.
-void remember(const Contacts& contacts, const Assembly& assembly, const GrowVector& lambda, const StepOptions& options,
-              State& state);
+/// Puts λ into the state.
+void remember(const Contacts& contacts, const Assembly& assembly, const GrowVector& lambda, State& state);
 
 }  // namespace almond

@@ -11,7 +11,7 @@
 namespace almond {
 namespace {
 
-constexpr char kMagic[8] = {'a', 'l', 'm', 'o', 'n', 'd', 'S', '1'};
+constexpr char kMagic[8] = {'a', 'l', 'm', 'o', 'n', 'd', 'S', '2'};
 
 std::uint64_t fnv1a(const void* data, std::size_t size, std::uint64_t hash = 0xcbf29ce484222325ULL) {
   const auto* bytes = static_cast<const unsigned char*>(data);
@@ -83,7 +83,7 @@ void check_quaternions(const Model& model, const VecX& q, const std::string& pla
   }
 }
 
-constexpr std::size_t kContactBytes = 2 * sizeof(std::int32_t) + sizeof(std::uint32_t) + 4 * sizeof(double);
+constexpr std::size_t kContactBytes = 2 * sizeof(std::int32_t) + sizeof(std::uint32_t) + 3 * sizeof(double);
 constexpr std::size_t kRowBytes = sizeof(std::uint32_t) + sizeof(double);
 
 }  // namespace
@@ -117,8 +117,43 @@ double State::impulse_of(std::uint32_t key) const {
   return found != rows.end() && found->key == key ? found->impulse : 0.0;
 }
 
+std::uint64_t fingerprint(const Model& model) {
+  Writer w;
+  const auto put_text = [&w](const std::string& text) {
+    w.put(static_cast<std::uint64_t>(text.size()));
+    w.bytes += text;
+  };
+  const auto put_pose = [&w](const Pose& X) {
+    for (const double x : X.R.reshaped()) w.put(x);
+    for (const double x : X.p) w.put(x);
+  };
+  for (int b = 0; b < model.num_bodies(); ++b) {
+    const Body& body = model.bodies[b];
+    const Joint& joint = model.joints[b];
+    put_text(body.name);
+    w.put(body.parent);
+    w.put(body.mass);
+    for (const double x : body.com) w.put(x);
+    for (const double x : body.inertia.reshaped()) w.put(x);
+    w.put(joint.kind);
+    put_pose(joint.X_PJ);
+    for (const double x : joint.axis) w.put(x);
+    for (const double x : joint.anchor) w.put(x);
+  }
+  for (const Geom& geom : model.geoms) {
+    w.put(geom.body);
+    w.put(static_cast<std::uint64_t>(geom.shape.index()));
+    w.put(geom.radius);
+    put_pose(geom.X_BG);
+  }
+  for (const std::size_t count : {model.drives.size(), model.springs.size(), model.closures.size()})
+    w.put(static_cast<std::uint64_t>(count));
+  return fnv1a(w.bytes.data(), w.bytes.size());
+}
+
 State make_state(const Model& model, std::uint64_t seed) {
   State state;
+  state.model = fingerprint(model);
   state.q = model.q0;
   state.v = model.v0;
   state.rng = Rng(seed);
@@ -138,6 +173,7 @@ std::string hash_text(std::uint64_t hash) {
 std::string serialize(const State& state) {
   Writer w;
   w.bytes.assign(kMagic, sizeof kMagic);
+  w.put(state.model);
   w.put(state.q);
   w.put(state.v);
   w.put(state.time);
@@ -149,7 +185,6 @@ std::string serialize(const State& state) {
     w.put(static_cast<std::int32_t>(c.geom_b));
     w.put(c.feature);
     for (int i = 0; i < 3; ++i) w.put(c.impulse[i]);
-    w.put(c.approach);
   }
   w.put(static_cast<std::uint64_t>(state.rows.size()));
   for (const RowMemory& r : state.rows) {
@@ -163,7 +198,7 @@ std::string serialize(const State& state) {
 State deserialize(const std::string& bytes, const Model& model, const std::string& place) {
   require(
       bytes.size() >= sizeof kMagic + sizeof(std::uint64_t) && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0,
-      place + ": is no almond state (it does not begin with \"almondS1\")");
+      place + ": is no almond state (it does not begin with \"almondS2\")");
   std::uint64_t sum = 0;
   const std::size_t body = bytes.size() - sizeof sum;
   std::memcpy(&sum, bytes.data() + body, sizeof sum);
@@ -171,8 +206,12 @@ State deserialize(const std::string& bytes, const Model& model, const std::strin
   const std::string content = bytes.substr(sizeof kMagic, body - sizeof kMagic);
   Reader r(content, place);
   State state;
+  state.model = r.get<std::uint64_t>();
   state.q = r.get_vector(model.num_q, "positions");
   state.v = r.get_vector(model.num_v, "velocities");
+  require(state.model == fingerprint(model),
+          place + ": was saved from another model (" + hash_text(state.model) + "), expected model " +
+              quote(model.name) + " (" + hash_text(fingerprint(model)) + "), the same in joints, masses and shapes");
   check_quaternions(model, state.q, place);
   state.time = r.get<double>();
   require(std::isfinite(state.time), place + ": time is " + to_text(state.time) + ", expected a finite value");
@@ -184,8 +223,7 @@ State deserialize(const std::string& bytes, const Model& model, const std::strin
     c.geom_b = r.get<std::int32_t>();
     c.feature = r.get<std::uint32_t>();
     for (int i = 0; i < 3; ++i) c.impulse[i] = r.get<double>();
-    c.approach = r.get<double>();
-    require(c.impulse.allFinite() && std::isfinite(c.approach), place + ": an impulse is not finite");
+    require(c.impulse.allFinite(), place + ": an impulse is not finite");
   }
   state.rows.resize(r.get_count(kRowBytes));
   for (RowMemory& row : state.rows) {

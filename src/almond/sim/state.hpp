@@ -27,7 +27,6 @@ struct ContactMemory {
   int geom_a = -1, geom_b = -1;
   std::uint32_t feature = 0;
   Vec3 impulse = Vec3::Zero();  // on b, world axes [N s]
-  double approach = 0.0;        // speed at which it landed, to be given back by restitution; 0: none [m/s]
 };
 
 /// The impulse of a one-row constraint, by its name.
@@ -37,7 +36,8 @@ struct RowMemory {
 };
 
 struct State {
-  VecX q, v;  // as in model.hpp
+  std::uint64_t model = 0;  // fingerprint of the model it belongs to
+  VecX q, v;                // as in model.hpp
   double time = 0.0;
   std::int64_t steps = 0;
   std::vector<ContactMemory> contacts;  // sorted by (geom_a, geom_b, feature)
@@ -48,6 +48,9 @@ struct State {
   [[nodiscard]] double impulse_of(std::uint32_t key) const;
 };
 
+/// 64 bits of the names, joints, inertias and geoms of a model: what gives the numbers of a state their meaning.
+[[nodiscard]] std::uint64_t fingerprint(const Model& model);
+
 /// The model's start.
 [[nodiscard]] State make_state(const Model& model, std::uint64_t seed = 0);
 
@@ -57,7 +60,7 @@ struct State {
 
 /// The whole state as bytes, with a mark, a version and a checksum.
 [[nodiscard]] std::string serialize(const State& state);
-/// Throws Error naming `place` when the bytes are no state, damaged, of another version, or do not fit the model.
+/// Throws Error naming `place` when the bytes are no state, damaged, of another version, or of another model.
 [[nodiscard]] State deserialize(const std::string& bytes, const Model& model, const std::string& place);
 
 }  // namespace almond

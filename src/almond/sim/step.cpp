@@ -13,6 +13,8 @@
 namespace almond {
 namespace {
 
+constexpr double kLargest = 1e12;  // of positions and velocities: beyond, their squares lose all meaning
+
 void check_range(bool ok, const char* field, double value, const char* expected) {
   require(ok, std::string("step options: ") + field + " is " + to_text(value) + ", expected " + expected);
 }
@@ -52,35 +54,47 @@ bool outruns(const Model& model, const StepOptions& options, StepWorkspace& w, c
   return farther;
 }
 
-/// Contacts, problem and answer for the present motion bounds, with the impulses of `start` to begin from; adds to the
-/// times of the report.
+void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& report) {
+  Stopwatch part;
+  w.start_lambda = w.solution.lambda;
+  w.solver.forget_penalties();  // the next step depends on the state alone
+  static_cast<void>(solve(w.assembly.problem, options.solver, w.solver, w.solution));  // -> solution
+  report.solve_ms += part.elapsed_ms();
+  report.status = std::max(report.status, w.solution.status);
+  report.residual = std::max(report.residual, w.solution.certificate.residual);
+  report.natural_map = std::max(report.natural_map, w.solution.certificate.natural_map);
+  report.iterations += w.solution.info.iterations;
+}
+
+/// Contacts, problem and answer for the present motion bounds, with the impulses of `start` to begin from.
 void find_velocities(const Model& model, const StepOptions& options, const Inputs& inputs, StepWorkspace& w,
                      const State& state, const State& start, StepReport& report) {
   Stopwatch part;
   detect_contacts(model, w.kinematics.X_WG, w.motion, options.collision, w.collision, w.contacts);  // -> contacts
   report.collide_ms += part.elapsed_ms();
-  match_contacts(w.contacts, state, w.memory);
-  assemble(model, state, w.kinematics, w.contacts, w.memory, inputs, options, w.assembly);  // -> problem
-  if (&start != &state) match_contacts(w.contacts, start, w.first_memory);
-  recall(start, &start != &state ? w.first_memory : w.memory, w.assembly, w.solution.lambda);
-  w.start_lambda = w.solution.lambda;
-  part.restart();
-  w.solver.forget_penalties();  // the next step depends on the state alone
-  static_cast<void>(solve(w.assembly.problem, options.solver, w.solver, w.solution));  // -> solution
-  report.solve_ms += part.elapsed_ms();
+  assemble(model, state, w.kinematics, w.contacts, inputs, options, w.assembly);  // -> problem
+  match_contacts(w.contacts, start, w.memory);
+  recall(start, w.memory, w.assembly, w.solution.lambda);
+  report.status = Status::kSolved;
+  report.residual = report.natural_map = 0.0;
+  solve_problem(options, w, report);
 }
+
+bool is_sane(const GrowVector& v) { return v.allFinite() && (v.size() == 0 || v.cwiseAbs().maxCoeff() <= kLargest); }
 
 /// Moves the state on; where the numbers end, everything stops where it is.
 bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, State& state) {
-  constexpr double kFastest = 1e12;  // [m/s]: beyond, squares and positions lose all meaning
-  const GrowVector& v_hat = w.solution.v;
-  const bool sane = v_hat.allFinite() && (v_hat.size() == 0 || v_hat.cwiseAbs().maxCoeff() < kFastest);
+  const bool sane = is_sane(w.solution.v);
   if (sane) {
+    Assembly& assembly = w.assembly;
     const double h = (1.0 - options.theta) * options.dt;
-    state.v = v_hat - w.assembly.d;
-    if (options.theta > 0.0)
-      compute_half_step(model, w.kinematics, w.assembly.resistance, h, w.assembly.drift, w.assembly.d);
-    drift(model, w.kinematics, w.assembly.d, w.assembly.resistance, h, w.assembly.drift, state.q, state.v);
+    state.v = w.solution.v - assembly.d;
+    if (options.theta > 0.0) {
+      w.motion_v -= assembly.d;
+      compute_half_step(model, w.kinematics, assembly.resistance, h, assembly.drift, assembly.d);
+      w.motion_v += assembly.d;
+    }
+    drift(model, w.kinematics, w.motion_v, assembly.resistance, h, assembly.drift, state.q, state.v);
   } else {
     state.v.setZero();
   }
@@ -94,16 +108,13 @@ void move_before(const Model& model, const StepOptions& options, StepWorkspace& 
   const double h = options.theta * options.dt;
   w.assembly.resistance.setZero(model.num_v);
   compute_half_step(model, w.kinematics, w.assembly.resistance, h, w.assembly.drift, w.assembly.d);
-  drift(model, w.kinematics, w.assembly.d, w.assembly.resistance, h, w.assembly.drift, state.q, state.v);
+  w.motion_v = state.v + w.assembly.d;
+  drift(model, w.kinematics, w.motion_v, w.assembly.resistance, h, w.assembly.drift, state.q, state.v);
   compute_kinematics(model, state.q, state.v, w.kinematics);
 }
 
 void fill_report(const StepWorkspace& w, StepReport& report) {
-  report.status = w.solution.status;
-  report.residual = w.solution.certificate.residual;
-  report.natural_map = w.solution.certificate.natural_map;
   report.contacts = static_cast<int>(w.contacts.points.size());
-  report.iterations = w.solution.info.iterations;
   report.reduced_contacts = w.contacts.reduced;
   report.suspicious_depths = w.contacts.suspicious;
   for (std::size_t i = 0; i < w.contacts.points.size(); ++i) {
@@ -141,19 +152,55 @@ Inputs make_inputs(const Model& model) {
   return inputs;
 }
 
+namespace {
+
+bool is_rotation(const Eigen::Ref<const Vec4>& q) { return std::abs(q.norm() - 1.0) < 1e-3; }
+
+bool is_finite(const VecX& x, double largest = kInfinity) {
+  return x.allFinite() && (x.size() == 0 || x.cwiseAbs().maxCoeff() <= largest);
+}
+
+/// Whether the numbers of state and inputs are of the model and mean something.
+bool is_usable(const Model& model, const Inputs& inputs, const State& state) {
+  const auto drives = static_cast<Eigen::Index>(model.drives.size());
+  if (state.q.size() != model.num_q || state.v.size() != model.num_v || inputs.target.size() != drives ||
+      inputs.target_velocity.size() != drives || inputs.feedforward.size() != drives)
+    return false;
+  if (!inputs.wrenches.empty() && inputs.wrenches.size() != model.bodies.size()) return false;
+  if (!is_finite(state.q, kLargest) || !is_finite(state.v, kLargest) || !is_finite(inputs.target) ||
+      !is_finite(inputs.target_velocity) || !is_finite(inputs.feedforward))
+    return false;
+  for (const Wrench& wrench : inputs.wrenches)
+    if (!wrench.force.allFinite() || !wrench.torque.allFinite()) return false;
+  for (const Joint& joint : model.joints) {
+    if (joint.kind == JointKind::kBall && !is_rotation(state.q.segment<4>(joint.q_begin))) return false;
+    if (joint.kind == JointKind::kFree && !is_rotation(state.q.segment<4>(joint.q_begin + 3))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 StepReport step(const Model& model, const StepOptions& options, const Inputs& inputs, StepWorkspace& w, State& state) {
   Stopwatch watch;
   StepReport report;
+  if (!is_usable(model, inputs, state)) {
+    report.status = Status::kNumericalError;
+    return report;
+  }
   compute_kinematics(model, state.q, state.v, w.kinematics);  // model -> kinematics
   if (options.theta > 0.0) move_before(model, options, w, state);
   compute_motion(model, w.kinematics, options.dt, w.motion);
   find_velocities(model, options, inputs, w, state, state, report);
   if (!w.motion.empty() && outruns(model, options, w, state)) {  // an impact threw something far: look once more
     report.looked_twice = true;
-    remember(w.contacts, w.assembly, w.solution.lambda, options, w.first_look);
+    remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
     find_velocities(model, options, inputs, w, state, w.first_look, report);
   }
-  remember(w.contacts, w.assembly, w.solution.lambda, options, state);
+  w.motion_v = w.solution.v;
+  if (is_sane(w.solution.v) && set_end_biases(w.contacts, w.solution.lambda, options, w.assembly))
+    solve_problem(options, w, report);
+  remember(w.contacts, w.assembly, w.solution.lambda, state);
   fill_report(w, report);
   if (!advance(model, options, w, state)) report.status = Status::kNumericalError;  // -> state
   report.step_ms = watch.elapsed_ms();
@@ -167,7 +214,7 @@ Simulation::Simulation(Model model, StepOptions options, std::uint64_t seed)
       state_(make_state(model_, seed)) {
   options_.validate();
   compute_kinematics(model_, state_.q, state_.v, now_);
-  assemble(model_, state_, now_, {}, {}, inputs_, options_, workspace_.assembly);
+  assemble(model_, state_, now_, {}, inputs_, options_, workspace_.assembly);
   for (std::size_t t = 0; t < model_.trees.size(); ++t) {
     const MatX A = workspace_.assembly.problem.A(static_cast<int>(t));
     require(A.llt().info() == Eigen::Success && A.diagonal().minCoeff() > 0.0,

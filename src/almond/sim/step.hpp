@@ -28,16 +28,19 @@ struct StepWorkspace {
   std::vector<GeomMotion> motion, found;
   CollisionWorkspace collision;
   Contacts contacts;
-  std::vector<int> memory, first_memory;
+  std::vector<int> memory;
   State first_look;  // impulses of the first of two looks
   Assembly assembly;
   Workspace solver;
   GrowVector start_lambda;  // where the solver began
-  Solution solution;
+  Solution solution;        // at the end of the step
+  VecX motion_v;            // v̂ that moves the bodies: the same, but for landings that bounce and corrections
 };
 
-/// Advances the state by options.dt. Never throws and never leaves a NaN behind: where the numbers end, the body stops
-/// and the status says so. Allocates nothing once the workspace has its size.
+/// Advances the state by options.dt. Never throws and never leaves a NaN behind: where the numbers end, everything
+/// stops where it is and the status is kNumericalError. So it is, with the state left as it was, where state or inputs
+/// do not fit the model: of other sizes, not finite, beyond 1e12, or with quaternions that are no rotations. Allocates
+/// nothing once the workspace has its size.
 StepReport step(const Model& model, const StepOptions& options, const Inputs& inputs, StepWorkspace& workspace,
                 State& state);
 
