@@ -39,7 +39,7 @@ class ModelBuilder {
   explicit ModelBuilder(std::string name = "model");
 
   void set_gravity(const Vec3& gravity);
-  void set_friction_combine(Combine combine) { model_.friction_combine = combine; }
+  void set_friction_combine(Combine combine);
 
   /// Bodies first their parents; returns the index, which is also the joint's.
   int add_body(const BodySpec& spec);

@@ -87,7 +87,7 @@ enum class DriveMode : std::uint8_t {
 
 /// A motor on a joint of one dof. All of it is solved implicitly, together with the contacts.
 struct Drive {
-  std::string name;
+  std::string name;  // may be empty: the joint's
   int joint = -1;
   DriveMode mode = DriveMode::kTorque;
   double stiffness = 0.0;                                         // k [N m/rad or N/m]
