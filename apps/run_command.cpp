@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kShowEveryMs = 100.0;
+constexpr std::size_t kShownRemarks = 10;
 
 struct RunArguments {
   SceneArguments scene;
@@ -101,6 +102,12 @@ RunRecord run_with_progress(const scenes::Scene& scene, Simulation& simulation, 
   return run_scene(scene, simulation, options);
 }
 
+void print_remarks(const std::vector<std::string>& remarks) {
+  const std::size_t shown = std::min(remarks.size(), kShownRemarks);
+  for (std::size_t i = 0; i < shown; ++i) std::fprintf(stderr, "remark: %s\n", remarks[i].c_str());
+  if (shown < remarks.size()) std::fprintf(stderr, "remark: %zu more, see --json\n", remarks.size() - shown);
+}
+
 /// Writes all outputs, also those behind one that fails; then says what failed first.
 void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps, const std::string& json,
                    const Simulation& simulation, const RunRecord& record) {
@@ -135,6 +142,7 @@ int run_run(RunArguments& arguments) {
   Simulation simulation(std::move(scene.model), scene.options, arguments.scene.seed);
   if (!arguments.load_state.empty())
     simulation.state() = deserialize(read_file(arguments.load_state), simulation.model(), arguments.load_state);
+  print_remarks(simulation.model().remarks);
 
   RunOptions options;
   options.steps = scene.steps;

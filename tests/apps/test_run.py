@@ -17,7 +17,7 @@ from test_bad_input import complaint
 CONTRACT = [
     "scene", "solver", "dt", "steps", "dofs", "bodies", "threads", "seed", "state_hash", "contacts", "step_ms", "solve_ms", "collide_ms",
     "residual", "penetration_mm", "unconverged_steps", "dropped_contacts", "peak_rss_mb", "success", "metrics", "time_s",
-    "real_time_factor", "status_counts", "energy", "reduced_contacts", "suspicious_depths", "interrupted",
+    "real_time_factor", "status_counts", "energy", "reduced_contacts", "suspicious_depths", "interrupted", "remarks",
 ]
 STATUSES = ["solved", "max-iterations", "time-budget", "stalled", "infeasible", "numerical-error"]
 # A small scene with many contacts, and one where bodies touch several others.
@@ -108,6 +108,7 @@ def test_json_keeps_the_contract(almond):
     assert report["success"] in (True, False, None) and all(isinstance(x, float) for x in report["metrics"].values())
     assert report["time_s"] == pytest.approx(30 * report["dt"]) and report["real_time_factor"] > 0
     assert 1 < report["peak_rss_mb"] < 4000 and report["interrupted"] is False
+    assert report["remarks"] == []
     assert set(report["energy"]) == {"start", "end"}
 
 
@@ -116,6 +117,15 @@ def test_summary_is_for_people_and_nothing_else_is_said(almond, tmp_path):
     assert result.code == 0 and result.err == "" and "\r" not in result.out and "\033" not in result.out
     assert result.out.startswith("tower: 30 steps of 4.167 ms") and "every step" in result.out
     assert json.loads((tmp_path / "out.json").read_text())["state_hash"] in result.out
+
+
+def test_remarks_are_told_and_kept(almond):
+    result = almond("run", *SMALL, "--set", "top=1e-10", "--json", "-")
+    assert result.code == 0
+    (remark,) = result.json()["remarks"]
+    assert remark.endswith(": mass is 1e-10 kg, usual are 1e-09 to 1e+09 kg")
+    assert [line for line in result.err.splitlines() if line.startswith("remark: ")] == [f"remark: {remark}"]
+    assert almond("run", *SMALL, "--set", "top=1e-10").out.startswith("tower: 30 steps")
 
 
 def test_progress_on_a_terminal(almond):

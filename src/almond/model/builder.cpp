@@ -6,6 +6,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/model/remarks.hpp"
 
 namespace almond {
 namespace {
@@ -427,6 +428,7 @@ Model ModelBuilder::build() const {
     if (start_v_[j].size() > 0) model.v0.segment(joint.v_begin, start_v_[j].size()) = start_v_[j];
     if (joint.kind == JointKind::kFree) joint.X_PJ = Pose{};  // it was the start
   }
+  model.remarks = make_remarks(model);
   return model;
 }
 

@@ -63,6 +63,7 @@ class ModelBuilder {
 
   [[nodiscard]] const Model& so_far() const { return model_; }
   /// Checks what needs the whole (massless ends of chains, closures, start values), finds the trees, and hands over.
+  /// What is allowed and looks like a mistake is told in Model::remarks.
   [[nodiscard]] Model build() const;
 
  private:
