@@ -93,6 +93,7 @@ Action add_bench_command(CLI::App& command) {
                      "solvers to run (default: auto, spn, canal, subadmm, pgs); all: every one");
   command.add_option("--peers", o->peers, "all (default), none, siconos, pinocchio: those installed run beside");
   o->budget = command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 1000)");
+  expect_number(o->budget);
   command.add_option("--json", o->json, "write claims and figures as JSON (-: standard output)");
   command.add_option("--html", o->html, "write a page with claims, curves and tables");
   command.add_option("--png", o->png, "draw profiles and curves (needs rsvg-convert)");

@@ -3,13 +3,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
+#include <optional>
 #include <variant>
 
 #include "almond/base/check.hpp"
@@ -21,6 +25,8 @@ namespace almond::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kWholeNumber = "a whole number of at most 2147483647";
 
 using Field = std::variant<double Settings::*, int Settings::*, bool Settings::*, InnerSolver Settings::*,
                            SolverKind Settings::*>;
@@ -61,11 +67,39 @@ const std::map<std::string, Field>& settings_fields() {
 }
 
 template <class Number>
-Number parse_number(const std::string& key, const std::string& text, const char* expected) {
+std::optional<Number> parse_exactly(const std::string& text) {
   Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) refuse(key, text, expected);
-  return value;
+  const char *begin = text.data(), *end = begin + text.size();
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') ++begin;
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  return error == std::errc() && stop == end ? std::optional<Number>(value) : std::nullopt;
+}
+
+/// A whole number in any notation, such as 1000 or 1e3, that fits.
+template <class Whole>
+std::optional<Whole> parse_whole(const std::string& text) {
+  if (const std::optional<Whole> value = parse_exactly<Whole>(text)) return value;
+  const std::optional<double> value = parse_exactly<double>(text);
+  constexpr auto kLowest = static_cast<double>(std::numeric_limits<Whole>::min());
+  const double end = std::ldexp(1.0, std::numeric_limits<Whole>::digits);
+  if (!value || !(*value >= kLowest && *value < end) || *value != std::floor(*value)) return std::nullopt;
+  return static_cast<Whole>(*value);
+}
+
+/// `rewrite` gives the text as CLI11 reads it, or nothing.
+template <class Rewrite>
+void check_text(CLI::Option* option, Rewrite rewrite, const std::string& expected) {
+  option->transform([name = option->get_name(), rewrite, expected](const std::string& text) {
+    const std::optional<std::string> result = rewrite(text);
+    require(result.has_value(), name + " " + quote(text) + ": expected " + expected);
+    return *result;
+  });
+}
+
+template <class Whole>
+std::optional<std::string> rewrite_whole(const std::string& text) {
+  const std::optional<Whole> value = parse_whole<Whole>(text);
+  return value ? std::optional(std::to_string(*value)) : std::nullopt;
 }
 
 bool parse_bool(const std::string& key, const std::string& text) {
@@ -180,6 +214,19 @@ std::vector<SolverKind> parse_solvers(const std::vector<std::string>& names, std
   return kinds;
 }
 
+void expect_number(CLI::Option* option) {
+  const auto rewrite = [](const std::string& text) {
+    return parse_exactly<double>(text) ? std::optional(text) : std::nullopt;
+  };
+  check_text(option, rewrite, "a number");
+}
+
+void expect_whole(CLI::Option* option) { check_text(option, rewrite_whole<int>, kWholeNumber); }
+
+void expect_seed(CLI::Option* option) {
+  check_text(option, rewrite_whole<std::uint64_t>, "a whole number of at least 0");
+}
+
 std::pair<std::string, std::string> split_assignment(const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   require(equals != std::string::npos, "--set " + quote(assignment) + ": expected key=value");
@@ -187,7 +234,15 @@ std::pair<std::string, std::string> split_assignment(const std::string& assignme
 }
 
 double parse_value(const std::string& key, const std::string& text) {
-  return parse_number<double>(key, text, "a number");
+  const std::optional<double> value = parse_exactly<double>(text);
+  if (!value) refuse(key, text, "a number");
+  return *value;
+}
+
+int parse_whole_value(const std::string& key, const std::string& text) {
+  const std::optional<int> value = parse_whole<int>(text);
+  if (!value) refuse(key, text, kWholeNumber);
+  return *value;
 }
 
 std::vector<std::string> setting_names() {
@@ -212,9 +267,9 @@ void apply_setting(const std::string& assignment, Settings& settings) {
       [&](auto member) {
         using Value = std::remove_reference_t<decltype(settings.*member)>;
         if constexpr (std::is_same_v<Value, double>) {
-          settings.*member = parse_number<double>(key, value, "a number");
+          settings.*member = parse_value(key, value);
         } else if constexpr (std::is_same_v<Value, int>) {
-          settings.*member = parse_number<int>(key, value, "a whole number");
+          settings.*member = parse_whole_value(key, value);
         } else if constexpr (std::is_same_v<Value, bool>) {
           settings.*member = parse_bool(key, value);
         } else if constexpr (std::is_same_v<Value, InnerSolver>) {

@@ -7,6 +7,10 @@
 
 #include "almond/solver/result.hpp"
 
+namespace CLI {
+class Option;
+}
+
 namespace almond::app {
 
 // Exit codes of the program.
@@ -46,10 +50,19 @@ class Progress {
 [[nodiscard]] std::vector<SolverKind> parse_solvers(const std::vector<std::string>& names,
                                                     std::vector<std::string>& paths);
 
+/// What an option takes, refused otherwise with the option, the value and what was expected.
+void expect_number(CLI::Option* option);
+/// An int, also written as 1e3.
+void expect_whole(CLI::Option* option);
+/// 0 or more, 64 bits, also written as 1e3.
+void expect_seed(CLI::Option* option);
+
 /// Key and value of --set. Throws Error where there is no "=".
 [[nodiscard]] std::pair<std::string, std::string> split_assignment(const std::string& assignment);
 /// The number in --set key=text. Throws Error where it is none.
 [[nodiscard]] double parse_value(const std::string& key, const std::string& text);
+/// The same for a whole number, which may be written as 1e3.
+[[nodiscard]] int parse_whole_value(const std::string& key, const std::string& text);
 
 /// key=value with a field of Settings as key. Throws Error naming the nearest field.
 void apply_setting(const std::string& assignment, Settings& settings);

@@ -136,7 +136,7 @@ Action add_demo_command(CLI::App& command) {
   const auto o = std::make_shared<DemoOptions>();
   command.add_option("--html", o->html, "page to write (default almond_demo.html)");
   command.add_option("--json", o->json, "write the table as JSON (-: standard output)");
-  command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 200)");
+  expect_number(command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 200)"));
   return [o] { return run_demo(*o); };
 }
 

@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kShowEveryMs = 100.0;
+constexpr std::size_t kShownRemarks = 10;
 
 struct RunArguments {
   SceneArguments scene;
@@ -101,6 +102,12 @@ RunRecord run_with_progress(const scenes::Scene& scene, Simulation& simulation, 
   return run_scene(scene, simulation, options);
 }
 
+void print_remarks(const std::vector<std::string>& remarks) {
+  const std::size_t shown = std::min(remarks.size(), kShownRemarks);
+  for (std::size_t i = 0; i < shown; ++i) std::fprintf(stderr, "remark: %s\n", remarks[i].c_str());
+  if (shown < remarks.size()) std::fprintf(stderr, "remark: %zu more, see --json\n", remarks.size() - shown);
+}
+
 /// Writes all outputs, also those behind one that fails; then says what failed first.
 void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps, const std::string& json,
                    const Simulation& simulation, const RunRecord& record) {
@@ -135,6 +142,7 @@ int run_run(RunArguments& arguments) {
   Simulation simulation(std::move(scene.model), scene.options, arguments.scene.seed);
   if (!arguments.load_state.empty())
     simulation.state() = deserialize(read_file(arguments.load_state), simulation.model(), arguments.load_state);
+  print_remarks(simulation.model().remarks);
 
   RunOptions options;
   options.steps = scene.steps;
@@ -159,21 +167,22 @@ Action add_run_command(CLI::App& command) {
   command.add_option("SCENE", s.name, "a scene by name; almond scenes lists them");
   command.add_option("--solver", s.solver,
                      "auto (default), canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn");
-  command.add_option("--steps", s.steps, "number of steps (default: the scene's)");
-  command.add_option("--dt", s.dt, "time step in seconds (default: the scene's, mostly 1/240)");
-  command.add_option("--theta", s.theta, "0 (default): semi-implicit Euler; 0.5: midpoint; below 1");
-  command.add_option("--tol", s.tol,
-                     "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)");
-  command.add_option("--max-iters", s.max_iterations,
-                     "limit of outer iterations of each step (default 0: the method's own)");
-  command.add_option("--budget-ms", s.budget_ms, "wall-clock limit of each step's solve (default 0: none)");
-  command.add_option("--threads", s.threads, "workers inside one solve (default 1); the same bits for any number");
-  command.add_option("--seed", s.seed, "decides everything random in a scene (default 0)")
-      ->check([](const std::string& text) { return text.rfind('-', 0) == 0 ? text + ", expected 0 or more" : ""; });
+  expect_whole(command.add_option("--steps", s.steps, "number of steps (default: the scene's)"));
+  expect_number(command.add_option("--dt", s.dt, "time step in seconds (default: the scene's, mostly 1/240)"));
+  expect_number(command.add_option("--theta", s.theta, "0 (default): semi-implicit Euler; 0.5: midpoint; below 1"));
+  expect_number(command.add_option("--tol", s.tol,
+                                   "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)"));
+  expect_whole(command.add_option("--max-iters", s.max_iterations,
+                                  "limit of outer iterations of each step (default 0: the method's own)"));
+  expect_number(
+      command.add_option("--budget-ms", s.budget_ms, "wall-clock limit of each step's solve (default 0: none)"));
+  expect_whole(
+      command.add_option("--threads", s.threads, "workers inside one solve (default 1); the same bits for any number"));
+  expect_seed(command.add_option("--seed", s.seed, "decides everything random in a scene (default 0)"));
   command.add_option(
       "--set", s.assignments,
       "key=value: a parameter of the scene, a step option (erp, closure_erp, max_correction, restitution_threshold, "
-      "margin, theta), or a solver setting; may be repeated");
+      "margin, max_points_per_pair, theta), or a solver setting; may be repeated");
   command.add_option("--json", o->json, "write figures as JSON (-: standard output)");
   command.add_option("--trajectory", o->trajectory, "write poses and velocities of all bodies at every step (.npz)");
   command.add_option("--dump-problem", o->dumps,

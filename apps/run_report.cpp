@@ -90,6 +90,7 @@ std::string run_json(const scenes::Scene& scene, const Simulation& simulation, c
       {"reduced_contacts", s.reduced_contacts},
       {"suspicious_depths", s.suspicious_depths},
       {"interrupted", record.interrupted},
+      {"remarks", simulation.model().remarks},
   };
   return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <variant>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
@@ -12,25 +13,35 @@
 namespace almond::app {
 namespace {
 
+using StepField = std::variant<double*, int*>;
+
 /// Fields of StepOptions that --set reaches.
-double* find_step_option(const std::string& key, StepOptions& options) {
-  if (key == "margin") return &options.collision.margin;
-  static const std::map<std::string, double StepOptions::*> fields = {
-      {"dt", &StepOptions::dt},
-      {"theta", &StepOptions::theta},
-      {"erp", &StepOptions::erp},
-      {"closure_erp", &StepOptions::closure_erp},
-      {"max_correction", &StepOptions::max_correction},
-      {"restitution_threshold", &StepOptions::restitution_threshold}};
+std::map<std::string, StepField> step_fields(StepOptions& options) {
+  return {{"dt", &options.dt},
+          {"theta", &options.theta},
+          {"erp", &options.erp},
+          {"closure_erp", &options.closure_erp},
+          {"max_correction", &options.max_correction},
+          {"restitution_threshold", &options.restitution_threshold},
+          {"margin", &options.collision.margin},
+          {"max_points_per_pair", &options.collision.max_points_per_pair}};
+}
+
+/// False where no step option has this name.
+bool set_step_option(const std::string& key, const std::string& value, StepOptions& options) {
+  const std::map<std::string, StepField> fields = step_fields(options);
   const auto found = fields.find(key);
-  return found == fields.end() ? nullptr : &(options.*found->second);
+  if (found == fields.end()) return false;
+  if (double* const* number = std::get_if<double*>(&found->second)) **number = parse_value(key, value);
+  if (int* const* whole = std::get_if<int*>(&found->second)) **whole = parse_whole_value(key, value);
+  return true;
 }
 
 std::vector<std::string> known_keys(const scenes::SceneInfo& info) {
   std::vector<std::string> names;
   for (const scenes::Parameter& parameter : info.parameters) names.push_back(parameter.name);
-  for (const char* name : {"dt", "theta", "erp", "closure_erp", "max_correction", "restitution_threshold", "margin"})
-    names.emplace_back(name);
+  StepOptions options;
+  for (const auto& [name, field] : step_fields(options)) names.push_back(name);
   const std::vector<std::string> settings = setting_names();
   names.insert(names.end(), settings.begin(), settings.end());
   return names;
@@ -66,7 +77,7 @@ scenes::Scene make_scene(const SceneArguments& arguments) {
   refuse_files(arguments.name);
   const scenes::SceneInfo& info = scenes::find_scene(arguments.name);
   std::vector<std::pair<std::string, double>> parameters;
-  std::vector<std::pair<std::string, double>> step_options;
+  std::vector<std::pair<std::string, std::string>> step_options;
   std::vector<std::string> solver_settings;
   const std::vector<std::string> settings = setting_names();
   for (const std::string& assignment : arguments.assignments) {
@@ -77,8 +88,8 @@ scenes::Scene make_scene(const SceneArguments& arguments) {
     if (is_parameter) {
       parameters.emplace_back(key, parse_value(key, value));
       require(std::isfinite(parameters.back().second), "--set " + assignment + ": expected a finite number");
-    } else if (find_step_option(key, unused) != nullptr) {
-      step_options.emplace_back(key, parse_value(key, value));
+    } else if (set_step_option(key, value, unused)) {
+      step_options.emplace_back(key, value);
     } else if (std::find(settings.begin(), settings.end(), key) != settings.end()) {
       solver_settings.push_back(assignment);
     } else {
@@ -95,7 +106,7 @@ scenes::Scene make_scene(const SceneArguments& arguments) {
   set_if_given(arguments.tol, options.solver.tol);
   set_if_given(arguments.budget_ms, options.solver.budget_ms);
   set_if_given(arguments.theta, options.theta);
-  for (const auto& [key, value] : step_options) *find_step_option(key, options) = value;
+  for (const auto& [key, value] : step_options) set_step_option(key, value, options);
   for (const std::string& assignment : solver_settings) apply_setting(assignment, options.solver);
   require(scene.steps >= 1, "--steps " + std::to_string(scene.steps) + ": expected at least 1");
   return scene;

@@ -353,12 +353,14 @@ Action add_solve_command(CLI::App& command) {
   command.add_option(
       "--solver", o->solver_names,
       "auto (default), canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn, all; may be repeated");
-  command.add_option("--tol", o->tol,
-                     "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)");
-  command.add_option("--max-iters", o->max_iterations, "limit of outer iterations (default 0: the method's own)");
-  command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 0: none)");
-  command.add_option("--threads", o->threads, "workers inside one solve (default 1)");
-  command.add_option("--repeats", o->repeats, "cold solves whose median is the time (default: 5, fewer when slow)");
+  expect_number(command.add_option("--tol", o->tol,
+                                   "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)"));
+  expect_whole(
+      command.add_option("--max-iters", o->max_iterations, "limit of outer iterations (default 0: the method's own)"));
+  expect_number(command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 0: none)"));
+  expect_whole(command.add_option("--threads", o->threads, "workers inside one solve (default 1)"));
+  expect_whole(command.add_option("--repeats", o->repeats,
+                                  "cold solves whose median is the time (default: 5, fewer when slow)"));
   command.add_option("--set", o->assignments, "key=value: any field of Settings, e.g. canal_c0=10; may be repeated")
       ->allow_extra_args(false);
   command.add_flag("--warm", o->warm, "solve as a step of a simulation does, from v0 and lambda0 of the file");

@@ -17,7 +17,7 @@ from test_bad_input import complaint
 CONTRACT = [
     "scene", "solver", "dt", "steps", "dofs", "bodies", "threads", "seed", "state_hash", "contacts", "step_ms", "solve_ms", "collide_ms",
     "residual", "penetration_mm", "unconverged_steps", "dropped_contacts", "peak_rss_mb", "success", "metrics", "time_s",
-    "real_time_factor", "status_counts", "energy", "reduced_contacts", "suspicious_depths", "interrupted",
+    "real_time_factor", "status_counts", "energy", "reduced_contacts", "suspicious_depths", "interrupted", "remarks",
 ]
 STATUSES = ["solved", "max-iterations", "time-budget", "stalled", "infeasible", "numerical-error"]
 # A small scene with many contacts, and one where bodies touch several others.
@@ -77,7 +77,9 @@ def test_a_scene_tells_its_parameters(almond, tmp_path):
     assert info["name"] == "tower" and info["steps"] > 0 and info["dt"] > 0 and info["dofs"] == 6 * info["bodies"]
     for parameter in info["parameters"]:
         assert parameter["name"] in result.out and parameter["meaning"] in result.out
-    assert "tower" in complaint(almond("scenes", "towr"))
+    for name, nearest in (("towr", '"tower"'), ("griper", '"gripper"'), ("zzzzzzzz", "almond scenes")):
+        line = complaint(almond("scenes", name))
+        assert nearest in line and line == complaint(almond("run", name))
 
 
 def test_every_scene_runs(almond):
@@ -108,6 +110,7 @@ def test_json_keeps_the_contract(almond):
     assert report["success"] in (True, False, None) and all(isinstance(x, float) for x in report["metrics"].values())
     assert report["time_s"] == pytest.approx(30 * report["dt"]) and report["real_time_factor"] > 0
     assert 1 < report["peak_rss_mb"] < 4000 and report["interrupted"] is False
+    assert report["remarks"] == []
     assert set(report["energy"]) == {"start", "end"}
 
 
@@ -116,6 +119,15 @@ def test_summary_is_for_people_and_nothing_else_is_said(almond, tmp_path):
     assert result.code == 0 and result.err == "" and "\r" not in result.out and "\033" not in result.out
     assert result.out.startswith("tower: 30 steps of 4.167 ms") and "every step" in result.out
     assert json.loads((tmp_path / "out.json").read_text())["state_hash"] in result.out
+
+
+def test_remarks_are_told_and_kept(almond):
+    result = almond("run", *SMALL, "--set", "top=1e-10", "--json", "-")
+    assert result.code == 0
+    (remark,) = result.json()["remarks"]
+    assert remark.endswith(": mass is 1e-10 kg, usual are 1e-09 to 1e+09 kg")
+    assert [line for line in result.err.splitlines() if line.startswith("remark: ")] == [f"remark: {remark}"]
+    assert almond("run", *SMALL, "--set", "top=1e-10").out.startswith("tower: 30 steps")
 
 
 def test_progress_on_a_terminal(almond):
@@ -136,6 +148,10 @@ def test_progress_on_a_terminal(almond):
         (["--solver", "pgs", "--max-iters", "1"], lambda r: r["status_counts"]["max-iterations"] > 0),
         (["--budget-ms", "1e-6"], lambda r: r["unconverged_steps"] > 0),
         (["--threads", "2"], lambda r: r["threads"] == 2),
+        (["--seed", "1e3", "--max-iters", "1e4"], lambda r: r["seed"] == 1000),
+        (["--seed", "18446744073709551615"], lambda r: r["seed"] == 2**64 - 1),
+        (["--set", "max_points_per_pair=3"], lambda r: r["contacts"]["max"] == 12 and r["reduced_contacts"] > 0),
+        (["--set", "max_iterations=1e4"], lambda r: r["unconverged_steps"] == 0),
         (["--set", "cubes=1", "top=2"], lambda r: r["bodies"] == 2),
         (["--set", "erp=0.1", "closure_erp=0.5", "--set", "max_correction=1", "--set", "restitution_threshold=0.5"], lambda r: r["steps"] == 30),
         (["--set", "margin=0.002", "--set", "canal_c0=10", "--set", "prefer_stick=0", "--set", "theta=0.5"], lambda r: r["steps"] == 30),
@@ -143,6 +159,11 @@ def test_progress_on_a_terminal(almond):
 )
 def test_options_reach_the_step(almond, options, check):
     assert check(run_json(almond, *SMALL, *options))
+
+
+def test_steps_may_be_written_with_an_exponent(almond):
+    for text, steps in (("2e1", 20), ("1.5e1", 15), ("3.0", 3), ("+4", 4)):
+        assert run_json(almond, "tower", "--steps", text)["steps"] == steps
 
 
 def test_the_scene_may_stand_behind_the_options(almond):
@@ -355,8 +376,11 @@ def test_one_output_that_fails_does_not_take_the_others_along(almond, tmp_path):
         (["tower", "--step", "5"], "--steps"),
         (["tower", "--steps", "0"], "--steps 0: expected at least 1"),
         (["tower", "--steps", "-3"], "--steps -3: expected at least 1"),
-        (["tower", "--steps", "1.5"], "--steps"),
-        (["tower", "--steps", "99999999999"], "--steps"),
+        (["tower", "--steps", "1.5"], '--steps "1.5": expected a whole number of at most 2147483647'),
+        (["tower", "--steps", "few"], '--steps "few": expected a whole number'),
+        (["tower", "--steps", "1e10"], '--steps "1e10": expected a whole number of at most 2147483647'),
+        (["tower", "--steps", "99999999999"], '--steps "99999999999": expected'),
+        (["tower", "--dt", "short"], '--dt "short": expected a number'),
         (["tower", "--dt", "0"], "dt is 0, expected > 0"),
         (["tower", "--dt", "-0.01"], "dt is -0.01"),
         (["tower", "--dt", "nan"], "dt is nan"),
@@ -369,8 +393,8 @@ def test_one_output_that_fails_does_not_take_the_others_along(almond, tmp_path):
         (["tower", "--budget-ms", "-5"], "budget_ms"),
         (["tower", "--budget-ms", "nan"], "budget_ms"),
         (["tower", "--threads", "0"], "threads"),
-        (["tower", "--seed", "-1"], "--seed"),
-        (["tower", "--seed", "many"], "--seed"),
+        (["tower", "--seed", "-1"], '--seed "-1": expected a whole number of at least 0'),
+        (["tower", "--seed", "many"], '--seed "many": expected'),
         (["tower", "--solver", "cannal"], "canal"),
         (["tower", "--set", "cubs=3"], "did you mean cubes?"),
         (["tower", "--set", "max_corection=3"], "did you mean max_correction?"),
@@ -384,6 +408,9 @@ def test_one_output_that_fails_does_not_take_the_others_along(almond, tmp_path):
         (["tower", "--set", "erp=2"], "erp is 2"),
         (["tower", "--set", "erp=nan"], "erp is nan"),
         (["tower", "--set", "margin=-1"], "margin is -1"),
+        (["tower", "--set", "max_points_per_pair=2"], "max_points_per_pair is 2, expected 3 to 64"),
+        (["tower", "--set", "max_points_per_pair=4.5"], "max_points_per_pair=4.5: expected a whole number"),
+        (["tower", "--set", "max_point_per_pair=4"], "did you mean max_points_per_pair?"),
         (["tower", "--json", "{folder}/nowhere/out.json"], "nowhere"),
         (["tower", "--trajectory", "{folder}"], "is a folder"),
         (["tower", "--save-state", "{folder}/nowhere/s"], "nowhere"),

@@ -81,14 +81,14 @@ class Builder : public ::testing::Test {
 };
 
 TEST_F(Builder, RefusesMasses) {
-  refuses_body([](BodySpec& s) { s.mass = -2.5; }, {"body \"new\"", "mass is -2.5", ">= 0"});
+  refuses_body([](BodySpec& s) { s.mass = -2.5; }, {"body \"new\"", "mass is -2.5", "finite and >= 0"});
   refuses_body([](BodySpec& s) { s.mass = kNaN; }, {"body \"new\"", "mass is nan"});
-  refuses_body([](BodySpec& s) { s.mass = kInfinity; }, {"body \"new\"", "mass is inf"});
+  refuses_body([](BodySpec& s) { s.mass = kInfinity; }, {"body \"new\"", "mass is inf", "finite and >= 0"});
   refuses_body([](BodySpec& s) { s.mass = 0.0; }, {"body \"new\"", "mass is 0", "0.1", "mass > 0"});
   refuses_body([](BodySpec& s) { s.com.x() = kNaN; }, {"body \"new\"", "centre of mass is (nan, 0, 0)", "finite"});
-  for (const double mass : {0.0, -1.0, kNaN})
+  for (const double mass : {0.0, -1.0, kNaN, kInfinity})
     refuses([&] { builder.add_solid("new", Sphere{0.1}, mass, {}); },
-            {"body \"new\"", "mass is " + to_text(mass), "> 0"});
+            {"body \"new\"", "mass is " + to_text(mass), "finite and > 0"});
 }
 
 TEST_F(Builder, RefusesInertias) {
@@ -131,7 +131,11 @@ TEST_F(Builder, RefusesNames) {
 TEST_F(Builder, RefusesJoints) {
   refuses_body([](BodySpec& s) { s.joint.lower = 1.2, s.joint.upper = -1.2; },
                {"joint \"new\"", "1.2 to -1.2", "lower one first"});
-  refuses_body([](BodySpec& s) { s.joint.upper = kNaN; }, {"joint \"new\"", "nan"});
+  refuses_body([](BodySpec& s) { s.joint.upper = kNaN; }, {"joint \"new\"", "upper is nan"});
+  refuses_body([](BodySpec& s) { s.joint.lower = kInfinity; }, {"joint \"new\"", "lower is inf", "a number or -inf"});
+  refuses_body([](BodySpec& s) { s.joint.upper = -kInfinity; }, {"joint \"new\"", "upper is -inf", "a number or inf"});
+  refuses_body([](BodySpec& s) { s.joint.kind = static_cast<JointKind>(77); },
+               {"joint \"new\"", "kind is 77", "revolute"});
   refuses_body([](BodySpec& s) { s.joint.axis.setZero(); }, {"joint \"new\"", "axis is (0, 0, 0)", "direction"});
   refuses_body([](BodySpec& s) { s.joint.axis.y() = kInfinity; }, {"joint \"new\"", "inf", "finite"});
   refuses_body([](BodySpec& s) { s.joint.X_PJ.R(0, 0) = 1.1; }, {"joint \"new\"", "X_PJ", "0.21"});
@@ -145,15 +149,21 @@ TEST_F(Builder, RefusesJoints) {
   refuses_body([&](BodySpec& s) { s.parent = box, s.joint.kind = JointKind::kFree; },
                {"joint \"new\"", "free", "ground"});
   refuses_body([](BodySpec& s) { s.joint.damping = -0.25; }, {"joint \"new\"", "damping is -0.25", ">= 0"});
-  refuses_body([](BodySpec& s) { s.joint.armature = kInfinity; }, {"joint \"new\"", "armature is inf", ">= 0"});
+  refuses_body([](BodySpec& s) { s.joint.armature = kInfinity; },
+               {"joint \"new\"", "armature is inf", "finite and >= 0"});
   refuses_body([](BodySpec& s) { s.joint.dry_friction = kNaN; }, {"joint \"new\"", "dry_friction is nan", ">= 0"});
   refuses_body([](BodySpec& s) { s.joint.stiffness = -3.0; }, {"joint \"new\"", "stiffness is -3", ">= 0"});
   refuses_body([](BodySpec& s) { s.joint.rest = kNaN; }, {"joint \"new\"", "rest is nan"});
   refuses_body([](BodySpec& s) { s.joint.kind = JointKind::kBall, s.joint.stiffness = 1.0; },
-               {"joint \"new\"", "ball", "stiffness", "one dof"});
-  for (double Joint::*field : {&Joint::damping, &Joint::armature, &Joint::dry_friction})
-    refuses_body([&](BodySpec& s) { s.joint.kind = JointKind::kFree, s.joint.*field = 1.0; },
-                 {"joint \"new\"", "free", "none"});
+               {"joint \"new\"", "stiffness is 1 on a ball joint", "expected 0"});
+  const std::pair<double Joint::*, const char*> fields[] = {{&Joint::damping, "damping"},
+                                                            {&Joint::armature, "armature"},
+                                                            {&Joint::dry_friction, "dry_friction"},
+                                                            {&Joint::stiffness, "stiffness"}};
+  for (const JointKind kind : {JointKind::kFree, JointKind::kFixed})
+    for (const auto& [field, name] : fields)
+      refuses_body([&, member = field](BodySpec& s) { s.joint.kind = kind, s.joint.*member = 1.0; },
+                   {"joint \"new\"", std::string(name) + " is 1 on a " + to_string(kind) + " joint", "expected 0"});
 }
 
 TEST_F(Builder, RefusesIndices) {
@@ -182,6 +192,13 @@ TEST_F(Builder, RefusesIndices) {
   drive.name = "new";
   drive.joint = -1;  // the ground has no joint
   refuses([&] { builder.add_drive(drive); }, {"drive \"new\"", "joint -1 does not exist", "there are 5"});
+  // What has no name is called by its number.
+  drive.name.clear();
+  refuses([&] { builder.add_drive(drive); }, {"drive 1: joint -1 does not exist"});
+  GeomSpec geom;
+  geom.body = 9;
+  refuses([&] { builder.add_geom(geom); }, {"geom 1: body 9 does not exist"});
+  refuses([&] { builder.add_solid("", Sphere{-1.0}, 1.0, {}); }, {"body 5: radius is -1"});
 }
 
 TEST_F(Builder, RefusesGeoms) {
@@ -192,7 +209,7 @@ TEST_F(Builder, RefusesGeoms) {
     refuses([&] { builder.add_geom(geom); }, words);
   };
   refuses_geom([](GeomSpec& g) { g.material.mu = -0.1; }, {"geom \"shape\"", "mu is -0.1", ">= 0"});
-  refuses_geom([](GeomSpec& g) { g.material.mu = kInfinity; }, {"geom \"shape\"", "mu is inf"});
+  refuses_geom([](GeomSpec& g) { g.material.mu = kInfinity; }, {"geom \"shape\"", "mu is inf", "finite and >= 0"});
   refuses_geom([](GeomSpec& g) { g.material.restitution = 1.5; }, {"geom \"shape\"", "restitution is 1.5", "0 to 1"});
   refuses_geom([](GeomSpec& g) { g.material.restitution = kNaN; }, {"geom \"shape\"", "restitution is nan", "0 to 1"});
   refuses_geom([](GeomSpec& g) { g.X_BG.R *= 2.0; }, {"geom \"shape\"", "X_BG", "3"});
@@ -201,7 +218,31 @@ TEST_F(Builder, RefusesGeoms) {
   // A solid is refused as a whole, with its body.
   refuses([&] { builder.add_solid("new", Sphere{0.1}, 1.0, {}, Material{-1.0, 0.0}); }, {"geom \"new/1\"", "mu is -1"});
   refuses([&] { builder.add_solid("new", Sphere{0.0}, 1.0, {}); }, {"body \"new\"", "0"});
+  for (const Shape& shape : {Shape(Plane{}), Shape(HeightField{std::make_shared<const HeightGrid>(
+                                                 HeightGrid{2, 2, 1.0, 1.0, std::vector<double>(4, 0.0)})})})
+    refuses([&] { builder.add_solid("new", shape, 1.0, {}); },
+            {"body \"new\"", std::string("a ") + shape_name(shape) + " has no finite volume", "expected a solid"});
   EXPECT_EQ(error_of([&] { builder.add_solid("new", Sphere{0.1}, 1.0, {}); }), "");
+}
+
+TEST_F(Builder, SaysWhatOverflows) {
+  // The square of a size is needed everywhere, its fifth power for an inertia.
+  const std::string square = error_of([&] { builder.add_ground(Sphere{1e200}); });
+  EXPECT_EQ(square,
+            "geom \"ground/1\": the sphere reaches 1e+200 m from its origin, the square of which overflows, expected a "
+            "smaller one");
+  const auto refuses_solid = [&](const Shape& shape, double mass, const std::vector<std::string>& words) {
+    refuses([&] { builder.add_solid("new", shape, mass, {}); }, words);
+    EXPECT_EQ(error_of([&] { builder.add_solid("new", shape, mass, {}); }).find("nan"), std::string::npos);
+  };
+  const Vec3 edges = Vec3::Constant(1e70);
+  refuses_solid(Sphere{1e200}, 1.0, {"body \"new\"", "1e+200 m", "overflows"});
+  refuses_solid(Box{edges}, 1.0, {"body \"new\"", "inertia of a box", "1.73205e+70 m", "overflows"});
+  refuses_solid(ConvexMesh{make_polytope(
+                    {Vec3::Zero(), edges.x() * Vec3::UnitX(), edges.x() * Vec3::UnitY(), edges.x() * Vec3::UnitZ()})},
+                1.0, {"body \"new\"", "inertia of a convex mesh", "overflows"});
+  refuses_solid(Sphere{1e-70}, 1.0, {"body \"new\"", "inertia of a sphere", "1e-70 m", "underflows"});
+  refuses_solid(Sphere{1e10}, 1e300, {"body \"new\"", "a sphere of mass 1e+300", "overflows"});
 }
 
 TEST_F(Builder, RefusesDrivesSpringsClosures) {
@@ -221,6 +262,12 @@ TEST_F(Builder, RefusesDrivesSpringsClosures) {
   refuses_drive([](Drive& d) { d.effort_limit = kNaN; }, {"drive \"new\"", "effort_limit is nan", "> 0"});
   refuses_drive([](Drive& d) { d.target = kInfinity; }, {"drive \"new\"", "target is inf"});
   refuses_drive([](Drive& d) { d.feedforward = kNaN; }, {"drive \"new\"", "feedforward is nan"});
+  refuses_drive([](Drive& d) { d.mode = static_cast<DriveMode>(9); },
+                {"drive \"new\"", "mode is 9", "torque, position, velocity or impedance"});
+  refuses_drive([](Drive& d) { d.mode = DriveMode::kPosition, d.damping = 1.0; },
+                {"drive \"new\"", "stiffness is 0", "> 0 for a position drive"});
+  refuses_drive([](Drive& d) { d.mode = DriveMode::kVelocity, d.stiffness = 1.0; },
+                {"drive \"new\"", "damping is 0", "> 0 for a velocity drive"});
 
   const auto refuses_spring = [&](auto change, const std::vector<std::string>& words) {
     Spring spring;
@@ -245,6 +292,8 @@ TEST_F(Builder, RefusesDrivesSpringsClosures) {
     refuses([&] { builder.add_closure(closure); }, words);
   };
   refuses_closure([&](Closure& c) { c.b = upper; }, {"closure \"new\"", "on itself", "two"});
+  refuses_closure([](Closure& c) { c.kind = static_cast<ClosureKind>(3); },
+                  {"closure \"new\"", "kind is 3", "connect, weld or mimic"});
   refuses_closure([&](Closure& c) { c.kind = ClosureKind::kMimic, c.b = upper; },
                   {"closure \"new\"", "joint on itself"});
   refuses_closure([&](Closure& c) { c.kind = ClosureKind::kMimic; },
@@ -264,6 +313,7 @@ TEST_F(Builder, RefusesStartsAndGravity) {
   refuses([&] { builder.set_start_velocity(box, VecX::Zero(7)); }, {"joint \"box\"", "7 values", "expected 6"});
   refuses([&] { builder.set_start_velocity(lower, VecX::Constant(1, kInfinity)); }, {"joint \"lower\"", "(inf)"});
   refuses([&] { builder.set_gravity(Vec3(0.0, kNaN, 0.0)); }, {"gravity", "(0, nan, 0)", "finite"});
+  refuses([&] { builder.set_friction_combine(static_cast<Combine>(3)); }, {"friction_combine is 3", "maximum"});
 }
 
 TEST_F(Builder, RefusesMasslessEnds) {
@@ -278,6 +328,15 @@ TEST_F(Builder, RefusesMasslessEnds) {
   EXPECT_EQ(error_of([&] { static_cast<void>(copy.build()); }), "");
   spec.joint.armature = 0.1;  // a rotor is inertia enough
   EXPECT_EQ(error_of([&] { builder.add_body(spec), static_cast<void>(builder.build()); }), "");
+}
+
+TEST_F(Builder, NamesWhatMayHaveNoName) {
+  Drive drive;
+  drive.joint = lower;
+  EXPECT_EQ(builder.so_far().drives[builder.add_drive(drive)].name, "lower");
+  GeomSpec geom;
+  geom.body = upper;
+  EXPECT_EQ(builder.so_far().geoms[builder.add_geom(geom)].name, "upper/1");
 }
 
 TEST_F(Builder, NormalisesWhatIsNearlyUnit) {

@@ -166,11 +166,12 @@ std::string message_of(F&& f) {
 TEST(CheckShape, NamesWhatIsWrong) {
   const auto complaint = [](const Shape& shape) { return message_of([&] { check_shape(shape, "geom \"g\""); }); };
   for (const Case& c : solids()) EXPECT_EQ(complaint(c.shape), "") << shape_name(c.shape);
-  EXPECT_EQ(complaint(Sphere{-1.0}), "geom \"g\": radius is -1, expected a positive length");
-  EXPECT_EQ(complaint(Sphere{kNaN}), "geom \"g\": radius is nan, expected a positive length");
+  EXPECT_EQ(complaint(Sphere{-1.0}), "geom \"g\": radius is -1, expected finite and > 0");
+  EXPECT_EQ(complaint(Sphere{kNaN}), "geom \"g\": radius is nan, expected finite and > 0");
   EXPECT_EQ(complaint(Capsule{0.1, 0.0}), "");
-  EXPECT_EQ(complaint(Box{Vec3(1, 0, 1)}), "geom \"g\": half edge y is 0, expected a positive length");
-  EXPECT_EQ(complaint(Cylinder{0.1, kInfinity}), "geom \"g\": half length is inf, expected a positive length");
+  EXPECT_EQ(complaint(Capsule{0.1, -1.0}), "geom \"g\": half length is -1, expected finite and >= 0");
+  EXPECT_EQ(complaint(Box{Vec3(1, 0, 1)}), "geom \"g\": half edge y is 0, expected finite and > 0");
+  EXPECT_EQ(complaint(Cylinder{0.1, kInfinity}), "geom \"g\": half length is inf, expected finite and > 0");
   EXPECT_NE(complaint(ConvexMesh{}), "");
   EXPECT_NE(complaint(TriangleMesh{}), "");
   EXPECT_NE(complaint(HeightField{}), "");
@@ -180,6 +181,36 @@ TEST(CheckShape, NamesWhatIsWrong) {
   grid.height.resize(6, kNaN);
   EXPECT_EQ(complaint(HeightField{std::make_shared<const HeightGrid>(grid)}),
             "geom \"g\": height 5 is nan, expected a finite number");
+}
+
+TEST(CheckShape, RefusesHullsThatNameWrongVertices) {
+  std::vector<Vec3> corners;
+  for (int i = 0; i < 8; ++i) corners.emplace_back(i & 1, (i & 2) / 2, (i & 4) / 4);
+  const auto complaint = [&](const std::function<void(Polytope&)>& change) {
+    auto hull = std::make_shared<Polytope>(*make_polytope(corners));
+    change(*hull);
+    return message_of([&] { check_shape(ConvexMesh{hull}, "geom \"g\""); });
+  };
+  EXPECT_EQ(complaint([](Polytope&) {}), "");
+  EXPECT_EQ(complaint([](Polytope& p) { p.faces[2][1] = 8; }), "geom \"g\": face 2 names vertex 8, expected 0 to 7");
+  EXPECT_EQ(complaint([](Polytope& p) { p.neighbors[3][0] = -1; }),
+            "geom \"g\": neighbor list 3 names vertex -1, expected 0 to 7");
+  EXPECT_EQ(complaint([](Polytope& p) { p.faces[0].resize(2); }),
+            "geom \"g\": face 0 has 2 corners, expected at least 3");
+  EXPECT_EQ(complaint([](Polytope& p) { p.normals.pop_back(); }),
+            "geom \"g\": the convex mesh has 5 normals, expected one per face = 6");
+  EXPECT_EQ(complaint([](Polytope& p) { p.neighbors.clear(); }),
+            "geom \"g\": the convex mesh has 0 neighbor lists, expected one per vertex = 8");
+  EXPECT_NE(complaint([](Polytope& p) { p = Polytope{}; }).find("expected at least 4"), std::string::npos);
+}
+
+TEST(CheckShape, RefusesMeshesWithoutArea) {
+  // A needle and a point; one true triangle beside them is enough.
+  TriangleSoup soup{{Vec3::Zero(), Vec3::UnitX(), 2.0 * Vec3::UnitX(), Vec3::UnitY()}, {{0, 1, 2}, {3, 3, 3}}};
+  const auto complaint = [&] { return message_of([&] { check_shape(make_triangle_mesh(soup), "geom \"g\""); }); };
+  EXPECT_EQ(complaint(), "geom \"g\": none of the 2 triangles has an area, expected at least one that has");
+  soup.triangles.push_back({0, 1, 3});
+  EXPECT_EQ(complaint(), "");
 }
 
 TEST(TriangleMesh, OpenOrInsideOutMeshesHaveNoVolume) {

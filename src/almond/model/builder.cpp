@@ -6,6 +6,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/model/remarks.hpp"
 
 namespace almond {
 namespace {
@@ -14,12 +15,25 @@ constexpr double kUnitTolerance = 1e-6;  // of rotation matrices, quaternions an
 
 std::string label(const char* what, const std::string& name) { return std::string(what) + " " + quote(name); }
 
+/// By its number where it has no name.
+std::string label(const char* what, const std::string& name, std::size_t number) {
+  return name.empty() ? std::string(what) + " " + std::to_string(number) : label(what, name);
+}
+
 void check_finite(double value, const std::string& place, const char* field) {
   require(std::isfinite(value), place + ": " + field + " is " + to_text(value) + ", expected a finite value");
 }
 
 void check_at_least_zero(double value, const std::string& place, const char* field) {
-  require(std::isfinite(value) && value >= 0.0, place + ": " + field + " is " + to_text(value) + ", expected >= 0");
+  require(std::isfinite(value) && value >= 0.0,
+          place + ": " + field + " is " + to_text(value) + ", expected finite and >= 0");
+}
+
+/// Kinds are enumerators, but a cast makes one of any number.
+template <class Kind>
+void check_kind(Kind kind, Kind last, const std::string& place, const char* field, const char* expected) {
+  require(kind <= last,
+          place + ": " + field + " is " + std::to_string(static_cast<int>(kind)) + ", expected " + expected);
 }
 
 std::string vector_text(const Vec3& v) {
@@ -76,8 +90,34 @@ void check_mass(const BodySpec& spec, const std::string& place) {
 
 bool is_one_dof(JointKind kind) { return num_velocities(kind) == 1; }
 
+void check_limits(const Joint& joint, const std::string& place) {
+  require(joint.lower < kInfinity, place + ": lower is " + to_text(joint.lower) + ", expected a number or -inf");
+  require(joint.upper > -kInfinity, place + ": upper is " + to_text(joint.upper) + ", expected a number or inf");
+  require(joint.lower <= joint.upper, place + ": limits " + to_text(joint.lower) + " to " + to_text(joint.upper) +
+                                          ", expected the lower one first");
+  const bool limited = std::isfinite(joint.lower) || std::isfinite(joint.upper);
+  require(!limited || joint.kind == JointKind::kRevolute || joint.kind == JointKind::kPrismatic,
+          place + ": a " + to_string(joint.kind) + " joint has limits, expected none");
+}
+
+/// Damper, rotor, dry friction and spring, and whether a joint of this kind may have them.
+void check_passive(const Joint& joint, const std::string& place) {
+  const bool moves = joint.kind != JointKind::kFixed && joint.kind != JointKind::kFree;
+  const auto check = [&](double value, const char* field, bool allowed) {
+    check_at_least_zero(value, place, field);
+    require(allowed || value == 0.0,
+            place + ": " + field + " is " + to_text(value) + " on a " + to_string(joint.kind) + " joint, expected 0");
+  };
+  check(joint.damping, "damping", moves);
+  check(joint.armature, "armature", moves);
+  check(joint.dry_friction, "dry_friction", moves);
+  check(joint.stiffness, "stiffness", is_one_dof(joint.kind));
+  check_finite(joint.rest, place, "rest");
+}
+
 void check_joint(Joint& joint, int parent) {
   const std::string place = label("joint", joint.name);
+  check_kind(joint.kind, JointKind::kPrismatic, place, "kind", "fixed, free, ball, revolute, continuous or prismatic");
   check_pose(joint.X_PJ, place, "X_PJ");
   check_vector(joint.anchor, place, "anchor");
   check_vector(joint.axis, place, "axis");
@@ -85,24 +125,28 @@ void check_joint(Joint& joint, int parent) {
     require(joint.axis.norm() > 1e-9, place + ": axis is " + vector_text(joint.axis) + ", expected a direction");
     joint.axis.normalize();
   }
-  require(
-      !std::isnan(joint.lower) && !std::isnan(joint.upper) && joint.lower <= joint.upper,
-      place + ": limits " + to_text(joint.lower) + " to " + to_text(joint.upper) + ", expected the lower one first");
-  const bool limited = std::isfinite(joint.lower) || std::isfinite(joint.upper);
-  require(!limited || joint.kind == JointKind::kRevolute || joint.kind == JointKind::kPrismatic,
-          place + ": a " + to_string(joint.kind) + " joint has limits, expected none");
-  check_at_least_zero(joint.damping, place, "damping");
-  check_at_least_zero(joint.armature, place, "armature");
-  check_at_least_zero(joint.dry_friction, place, "dry_friction");
-  check_at_least_zero(joint.stiffness, place, "stiffness");
-  check_finite(joint.rest, place, "rest");
-  require(joint.stiffness == 0.0 || is_one_dof(joint.kind),
-          place + ": a " + to_string(joint.kind) + " joint has a stiffness, expected a joint of one dof");
+  check_limits(joint, place);
+  check_passive(joint, place);
   require(joint.kind != JointKind::kFree || parent == kGround,
           place + ": a free joint hangs on a body, expected the ground");
-  require(
-      joint.kind != JointKind::kFree || (joint.damping == 0.0 && joint.armature == 0.0 && joint.dry_friction == 0.0),
-      place + ": a free joint has damping, armature or dry friction, expected none");
+}
+
+/// A drive that could never follow its target is a mistake.
+void check_gains(const Drive& drive, const std::string& place) {
+  check_at_least_zero(drive.stiffness, place, "stiffness");
+  check_at_least_zero(drive.damping, place, "damping");
+  require(drive.mode != DriveMode::kPosition || drive.stiffness > 0.0,
+          place + ": stiffness is 0, expected > 0 for a position drive");
+  require(drive.mode != DriveMode::kVelocity || drive.damping > 0.0,
+          place + ": damping is 0, expected > 0 for a velocity drive");
+}
+
+MassProperties unit_solid(const Shape& shape, const std::string& place) {
+  try {
+    return solid_properties(shape, 1.0);
+  } catch (const Error& error) {
+    throw Error(place + ": " + error.what());
+  }
 }
 
 void check_index(int index, std::size_t count, bool ground, const std::string& place, const char* what) {
@@ -175,6 +219,11 @@ Joint make_joint(JointKind kind, const Vec3& axis, const Pose& X_PJ, const std::
 
 ModelBuilder::ModelBuilder(std::string name) { model_.name = std::move(name); }
 
+void ModelBuilder::set_friction_combine(Combine combine) {
+  check_kind(combine, Combine::kMinimum, "model", "friction_combine", "geometric mean, maximum or minimum");
+  model_.friction_combine = combine;
+}
+
 void ModelBuilder::set_gravity(const Vec3& gravity) {
   check_vector(gravity, "model", "gravity");
   model_.gravity = gravity;
@@ -206,7 +255,7 @@ int ModelBuilder::add_body(const BodySpec& spec) {
 
 int ModelBuilder::add_geom(const GeomSpec& spec) {
   Geom geom;
-  check_index(spec.body, model_.bodies.size(), true, label("geom", spec.name), "body");
+  check_index(spec.body, model_.bodies.size(), true, label("geom", spec.name, model_.geoms.size()), "body");
   const std::string owner = spec.body < 0 ? "ground" : model_.bodies[spec.body].name;
   geom.name = spec.name.empty() ? owner + "/" + std::to_string(model_.geoms.size()) : spec.name;
   check_name(names_.geom, geom.name, "geom");
@@ -230,15 +279,18 @@ int ModelBuilder::add_geom(const GeomSpec& spec) {
 
 int ModelBuilder::add_solid(const std::string& name, const Shape& shape, double mass, const Pose& X_WB,
                             const Material& material) {
-  check_shape(shape, label("body", name));
-  require(std::isfinite(mass) && mass > 0.0, label("body", name) + ": mass is " + to_text(mass) + ", expected > 0");
-  const MassProperties unit = solid_properties(shape, 1.0);
+  const std::string place = label("body", name, model_.bodies.size());
+  check_shape(shape, place);
+  require(std::isfinite(mass) && mass > 0.0, place + ": mass is " + to_text(mass) + ", expected finite and > 0");
+  const MassProperties unit = unit_solid(shape, place);
   BodySpec spec;
   spec.name = name;
   spec.joint.X_PJ = X_WB;
   spec.mass = mass;
   spec.com = unit.com;
   spec.inertia = unit.inertia * (mass / unit.mass);
+  require(spec.inertia.allFinite(), place + ": the inertia of a " + shape_name(shape) + " of mass " + to_text(mass) +
+                                        " overflows, expected a smaller mass or shape");
   GeomSpec geom;
   geom.shape = shape;
   geom.material = material;
@@ -267,15 +319,15 @@ int ModelBuilder::add_ground(const Shape& shape, const Pose& X_WG, const Materia
 
 int ModelBuilder::add_drive(const Drive& drive) {
   Drive d = drive;
-  check_index(d.joint, model_.joints.size(), false, label("drive", d.name), "joint");
+  check_index(d.joint, model_.joints.size(), false, label("drive", d.name, model_.drives.size()), "joint");
   const Joint& joint = model_.joints[d.joint];
   if (d.name.empty()) d.name = joint.name;
   check_name(names_.drive, d.name, "drive");
   const std::string place = label("drive", d.name);
   require(is_one_dof(joint.kind), place + ": joint " + quote(joint.name) + " is " + to_string(joint.kind) +
                                       ", expected revolute, continuous or prismatic");
-  check_at_least_zero(d.stiffness, place, "stiffness");
-  check_at_least_zero(d.damping, place, "damping");
+  check_kind(d.mode, DriveMode::kImpedance, place, "mode", "torque, position, velocity or impedance");
+  check_gains(d, place);
   require(d.effort_limit > 0.0, place + ": effort_limit is " + to_text(d.effort_limit) + ", expected > 0");
   check_finite(d.target, place, "target");
   check_finite(d.target_velocity, place, "target_velocity");
@@ -305,6 +357,7 @@ int ModelBuilder::add_spring(const Spring& spring) {
 int ModelBuilder::add_closure(const Closure& closure) {
   check_name(names_.closure, closure.name, "closure");
   const std::string place = label("closure", closure.name);
+  check_kind(closure.kind, ClosureKind::kMimic, place, "kind", "connect, weld or mimic");
   const bool mimic = closure.kind == ClosureKind::kMimic;
   for (const int index : {closure.a, closure.b})
     check_index(index, model_.bodies.size(), !mimic, place, mimic ? "joint" : "body");
@@ -375,6 +428,7 @@ Model ModelBuilder::build() const {
     if (start_v_[j].size() > 0) model.v0.segment(joint.v_begin, start_v_[j].size()) = start_v_[j];
     if (joint.kind == JointKind::kFree) joint.X_PJ = Pose{};  // it was the start
   }
+  model.remarks = make_remarks(model);
   return model;
 }
 

@@ -39,7 +39,7 @@ class ModelBuilder {
   explicit ModelBuilder(std::string name = "model");
 
   void set_gravity(const Vec3& gravity);
-  void set_friction_combine(Combine combine) { model_.friction_combine = combine; }
+  void set_friction_combine(Combine combine);
 
   /// Bodies first their parents; returns the index, which is also the joint's.
   int add_body(const BodySpec& spec);
@@ -63,6 +63,7 @@ class ModelBuilder {
 
   [[nodiscard]] const Model& so_far() const { return model_; }
   /// Checks what needs the whole (massless ends of chains, closures, start values), finds the trees, and hands over.
+  /// What is allowed and looks like a mistake is told in Model::remarks.
   [[nodiscard]] Model build() const;
 
  private:

@@ -107,6 +107,24 @@ bool may_collide(const Model& model, int geom_a, int geom_b) {
   return true;
 }
 
+Pose make_joint_pose(const Joint& joint, const double* q) {
+  const auto turned = [&](const Mat3& R) { return Pose{R, joint.anchor - R * joint.anchor}; };
+  switch (joint.kind) {
+    case JointKind::kFixed:
+      return {};
+    case JointKind::kFree:
+      return {quaternion_to_matrix(Vec4(q[3], q[4], q[5], q[6])), Vec3(q[0], q[1], q[2])};
+    case JointKind::kBall:
+      return turned(quaternion_to_matrix(Vec4(q[0], q[1], q[2], q[3])));
+    case JointKind::kRevolute:
+    case JointKind::kContinuous:
+      return turned(exp_so3(joint.axis * q[0]));
+    case JointKind::kPrismatic:
+      return make_translation(joint.axis * q[0]);
+  }
+  return {};
+}
+
 Material combine(const Model& model, const Geom& a, const Geom& b) {
   Material material;
   const double mu_a = a.material.mu, mu_b = b.material.mu;

@@ -87,7 +87,7 @@ enum class DriveMode : std::uint8_t {
 
 /// A motor on a joint of one dof. All of it is solved implicitly, together with the contacts.
 struct Drive {
-  std::string name;
+  std::string name;  // may be empty: the joint's
   int joint = -1;
   DriveMode mode = DriveMode::kTorque;
   double stiffness = 0.0;                                         // k [N m/rad or N/m]
@@ -145,6 +145,7 @@ struct Model {
   std::vector<std::pair<int, int>> included;  // pairs of bodies that collide though they are adjacent, sorted
   VecX q0, v0;                                // the state at the start
   int num_q = 0, num_v = 0;
+  std::vector<std::string> remarks;  // what is allowed and looks like a mistake, one line each
 
   [[nodiscard]] int num_bodies() const { return static_cast<int>(bodies.size()); }
   [[nodiscard]] int num_geoms() const { return static_cast<int>(geoms.size()); }
@@ -157,6 +158,9 @@ struct Model {
 /// Whether two geoms are tested for contact at all: not on bodies welded together, not both static, not on a body and
 /// the one its joint hangs on (unless included), not excluded, groups and masks met.
 [[nodiscard]] bool may_collide(const Model& model, int geom_a, int geom_b);
+
+/// Pose of a body in its joint's frame X_PJ; `q` are the joint's own positions.
+[[nodiscard]] Pose make_joint_pose(const Joint& joint, const double* q);
 
 /// Friction and restitution of a pair.
 [[nodiscard]] Material combine(const Model& model, const Geom& a, const Geom& b);

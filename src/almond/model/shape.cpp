@@ -17,7 +17,9 @@ std::string at(const Vec3& p) { return "(" + to_text(p.x()) + ", " + to_text(p.y
 
 void check_size(double value, const char* what, const std::string& place, bool zero_allowed = false) {
   const bool ok = std::isfinite(value) && (value > 0.0 || (zero_allowed && value == 0.0));
-  if (!ok) throw Error(place + ": " + what + " is " + to_text(value) + ", expected a positive length");
+  if (!ok)
+    throw Error(place + ": " + what + " is " + to_text(value) + ", expected finite and " +
+                (zero_allowed ? ">= 0" : "> 0"));
 }
 
 void check_sizes(const Vec3& value, const char* what, const std::string& place) {
@@ -39,6 +41,32 @@ void check_soup(const TriangleSoup& soup, const std::string& place) {
       if (v < 0 || v >= count)
         throw Error(place + ": triangle " + std::to_string(t) + " names vertex " + std::to_string(v) +
                     ", expected 0 to " + std::to_string(count - 1));
+}
+
+/// Sizes and indices as make_polytope gives them.
+void check_hull(const Polytope& hull, const std::string& place) {
+  check_vertices(hull.vertices, place);
+  const std::size_t vertices = hull.vertices.size(), faces = hull.faces.size();
+  require(vertices >= 4 && faces >= 4, place + ": the convex mesh has " + std::to_string(vertices) + " vertices and " +
+                                           std::to_string(faces) +
+                                           " faces, expected at least 4; make_polytope builds one");
+  require(hull.normals.size() == faces, place + ": the convex mesh has " + std::to_string(hull.normals.size()) +
+                                            " normals, expected one per face = " + std::to_string(faces));
+  require(hull.neighbors.size() == vertices,
+          place + ": the convex mesh has " + std::to_string(hull.neighbors.size()) +
+              " neighbor lists, expected one per vertex = " + std::to_string(vertices));
+  const auto check_indices = [&](const std::vector<int>& list, const char* what, std::size_t number) {
+    for (const int v : list)
+      if (v < 0 || v >= static_cast<int>(vertices))
+        throw Error(place + ": " + what + " " + std::to_string(number) + " names vertex " + std::to_string(v) +
+                    ", expected 0 to " + std::to_string(vertices - 1));
+  };
+  for (std::size_t f = 0; f < faces; ++f) {
+    check_indices(hull.faces[f], "face", f);
+    require(hull.faces[f].size() >= 3, place + ": face " + std::to_string(f) + " has " +
+                                           std::to_string(hull.faces[f].size()) + " corners, expected at least 3");
+  }
+  for (std::size_t v = 0; v < vertices; ++v) check_indices(hull.neighbors[v], "neighbor list", v);
 }
 
 struct Check {
@@ -63,11 +91,13 @@ struct Check {
   void operator()(const Ellipsoid& s) const { check_sizes(s.radii, "radius", place); }
   void operator()(const ConvexMesh& s) const {
     require(s.hull != nullptr, place + ": the convex mesh is empty; make_polytope builds one");
-    check_vertices(s.hull->vertices, place);
+    check_hull(*s.hull, place);
   }
   void operator()(const TriangleMesh& s) const {
     require(s.mesh != nullptr && s.tree != nullptr, place + ": the mesh is empty; make_triangle_mesh builds one");
     check_soup(*s.mesh, place);
+    require(!s.tree->order.empty(), place + ": none of the " + std::to_string(s.mesh->triangles.size()) +
+                                        " triangles has an area, expected at least one that has");
   }
   void operator()(const HeightField& s) const {
     require(s.grid != nullptr, place + ": the height field has no grid");
@@ -148,7 +178,7 @@ struct Solid {
     const double across = tube * (r * r / 4.0 + h * h / 3.0) + caps * (0.4 * r * r + h * h + 0.75 * h * r);
     return diagonal(tube + caps, across, across, tube * r * r / 2.0 + caps * 0.4 * r * r);
   }
-  MassProperties operator()(const Plane&) const { throw Error("a plane has no finite volume"); }
+  MassProperties operator()(const Plane&) const { throw Error("a plane has no finite volume, expected a solid"); }
   MassProperties operator()(const Box& s) const {
     const Vec3 q = s.half.cwiseAbs2();
     const double m = 8.0 * s.half.prod();
@@ -181,17 +211,27 @@ struct Solid {
     const TriangleSoup& soup = *s.mesh;
     const int open = s.tree->open_edges;
     if (open > 0)
-      throw Error("the mesh is open: " + std::to_string(open) + " edges have no partner, so it has no volume");
+      throw Error("the mesh is open: " + std::to_string(open) + " edges have no partner, expected a closed one");
     TetrahedronSum sum{Vec3::Zero()};
     for (const Vec3& p : soup.vertices) sum.reference += p / static_cast<double>(soup.vertices.size());
     for (const auto& t : soup.triangles) sum.add(soup.vertices[t[0]], soup.vertices[t[1]], soup.vertices[t[2]]);
-    if (!(sum.volume > 0.0))
+    if (sum.volume <= 0.0)
       throw Error("the mesh is inside out: its volume is " + to_text(sum.volume) +
-                  "; triangles must be counterclockwise seen from outside");
+                  ", expected triangles counterclockwise seen from outside");
     return sum.finish();
   }
-  MassProperties operator()(const HeightField&) const { throw Error("a height field has no finite volume"); }
+  MassProperties operator()(const HeightField&) const {
+    throw Error("a height field has no finite volume, expected a solid");
+  }
 };
+
+/// Volumes grow with the third power of the size, inertias with the fifth.
+void check_range(const MassProperties& m, const Shape& shape) {
+  const std::string subject = std::string("volume or inertia of a ") + shape_name(shape) + " that reaches " +
+                              to_text(bounding_radius(shape)) + " m from its origin ";
+  require(std::isfinite(m.mass) && m.inertia.allFinite(), subject + "overflows, expected a smaller one");
+  require(m.mass > 0.0 && m.inertia.diagonal().minCoeff() > 0.0, subject + "underflows, expected a larger one");
+}
 
 }  // namespace
 
@@ -202,14 +242,21 @@ const char* shape_name(const Shape& shape) {
   return kNames[shape.index()];
 }
 
-void check_shape(const Shape& shape, const std::string& place) { std::visit(Check{place}, shape); }
+void check_shape(const Shape& shape, const std::string& place) {
+  std::visit(Check{place}, shape);
+  const double radius = bounding_radius(shape);
+  require(std::holds_alternative<Plane>(shape) || std::isfinite(radius * radius),
+          place + ": the " + shape_name(shape) + " reaches " + to_text(radius) +
+              " m from its origin, the square of which overflows, expected a smaller one");
+}
 
 double bounding_radius(const Shape& shape) { return std::visit(BoundingRadius{}, shape); }
 
 MassProperties solid_properties(const Shape& shape, double density) {
   if (!(std::isfinite(density) && density > 0.0))
-    throw Error("density is " + to_text(density) + ", expected a positive number");
+    throw Error("density is " + to_text(density) + ", expected finite and > 0");
   MassProperties m = std::visit(Solid{}, shape);
+  check_range(m, shape);
   m.mass *= density;
   m.inertia *= density;
   return m;
