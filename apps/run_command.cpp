@@ -169,7 +169,7 @@ Action add_run_command(CLI::App& command) {
                      "auto (default), canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn");
   expect_whole(command.add_option("--steps", s.steps, "number of steps (default: the scene's)"));
   expect_number(command.add_option("--dt", s.dt, "time step in seconds (default: the scene's, mostly 1/240)"));
-  expect_number(command.add_option("--theta", s.theta, "0 (default): semi-implicit Euler; 0.5: midpoint; below 1"));
+  expect_number(command.add_option("--theta", s.theta, "0 (default): semi-implicit Euler; 0.5: leapfrog; below 1"));
   expect_number(command.add_option("--tol", s.tol,
                                    "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)"));
   expect_whole(command.add_option("--max-iters", s.max_iterations,

@@ -71,6 +71,16 @@ TEST(Certificate, NoImpulseAtAllByHand) {
   EXPECT_EQ(c.complementarity, 0.0);
 }
 
+TEST(Certificate, WhatStandsStillIsSolved) {
+  // Free velocities that are rounding of nothing: relative to them any answer looks wrong.
+  for (const double speed : {0.0, 1e-300, 1e-34, 1e-16}) {
+    const ContactProblem problem = make_particle(0.5, speed * Vec3(1.0, 0.0, -1.0));
+    EXPECT_LE(judge(problem, Vec3(1e-40, 0.0, 1e-40)).natural_map, 1e-15) << speed;
+    for (const SolverKind kind : testing::all_solvers())
+      EXPECT_EQ(testing::solve_with(problem, kind).status, Status::kSolved) << to_string(kind) << " " << speed;
+  }
+}
+
 TEST(Certificate, EveryViolationHasItsNumber) {
   const ContactProblem problem = make_particle(0.5, Vec3(1.0, 0.0, -1.0));
   // Too much push: v = (1, 0, 1), so λ_n w_n = 4 and friction is missing: μ λ_n |w_t| = 2.

@@ -3,28 +3,6 @@
 namespace almond {
 namespace {
 
-/// Pose of the body in its joint frame.
-Pose joint_pose(const Joint& joint, const double* q) {
-  switch (joint.kind) {
-    case JointKind::kFixed:
-      return {};
-    case JointKind::kFree:
-      return {quaternion_to_matrix(Vec4(q[3], q[4], q[5], q[6])), Vec3(q[0], q[1], q[2])};
-    case JointKind::kBall: {
-      const Mat3 R = quaternion_to_matrix(Vec4(q[0], q[1], q[2], q[3]));
-      return {R, joint.anchor - R * joint.anchor};
-    }
-    case JointKind::kRevolute:
-    case JointKind::kContinuous: {
-      const Mat3 R = exp_so3(joint.axis * q[0]);
-      return {R, joint.anchor - R * joint.anchor};
-    }
-    case JointKind::kPrismatic:
-      return {Mat3::Identity(), joint.axis * q[0]};
-  }
-  return {};
-}
-
 void write_subspace(const Joint& joint, const Pose& X_WJ, const Pose& X_WB, const Vec3& com, const Vec3& reference,
                     Eigen::Ref<Mat6X> S) {
   switch (joint.kind) {
@@ -53,7 +31,7 @@ void place_body(const Model& model, int b, const VecX& q, const VecX& v, Kinemat
   const Body& body = model.bodies[b];
   const Joint& joint = model.joints[b];
   const Pose X_WJ = body.parent < 0 ? joint.X_PJ : kin.X_WB[body.parent] * joint.X_PJ;
-  const Pose X_WB = X_WJ * joint_pose(joint, q.data() + joint.q_begin);
+  const Pose X_WB = X_WJ * make_joint_pose(joint, q.data() + joint.q_begin);
   kin.X_WB[b] = X_WB;
   kin.com[b] = X_WB * body.com;
   kin.I[b].noalias() = X_WB.R * body.inertia * X_WB.R.transpose();

@@ -270,8 +270,7 @@ Certificate make_certificate(const ContactProblem& problem, const VecX& v_in, co
               relative_velocity<1>(problem, row, v_free)[0], delassus_trace(problem, factors, row, 1), index, tally);
   }
   certificate.residual = num_constraints > 0 ? std::sqrt(tally.residual2) / num_constraints : 0.0;
-  certificate.natural_map =
-      std::isfinite(tally.q2) ? std::sqrt(tally.map2) / (tally.q2 > 0.0 ? std::sqrt(tally.q2) : 1.0) : kNaN;
+  certificate.natural_map = std::isfinite(tally.q2) ? std::sqrt(tally.map2) / natural_map_unit(tally.q2) : kNaN;
   return certificate;
 }
 

@@ -5,12 +5,20 @@
 //   residual     ‖λ - T(λ - w)‖₂ / contacts                                            (paper, Sec. VII; T of (17))
 //   natural_map  sqrt(Σ ‖(λ_i - P_C(λ_i - ρ_i (w_i + p_i))) / ρ_i‖²) / ‖q‖, p = (0, 0, μ‖w_t‖), ρ_i = 3 / tr W_ii
 //
-// q = J A⁻¹b + e is the free velocity. The natural map is invariant to the units of mass and length.
+// q = J A⁻¹b + e is the free velocity. The natural map is invariant to the units of mass and length, but for this:
+// where ‖q‖ is below kStill nothing moves, and it is taken as it is.
+
+#include <cmath>
 
 #include "almond/solver/problem.hpp"
 #include "almond/solver/result.hpp"
 
 namespace almond {
+
+inline constexpr double kStill = 1e-15;  // [m/s]
+
+/// What the natural map is divided by: ‖q‖, from its square.
+[[nodiscard]] inline double natural_map_unit(double q2) { return q2 > kStill * kStill ? std::sqrt(q2) : 1.0; }
 
 /// v = A⁻¹(b + Jᵀλ).
 [[nodiscard]] VecX compute_velocity(const ContactProblem& problem, const VecX& lambda);

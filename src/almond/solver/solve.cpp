@@ -7,6 +7,7 @@
 #include "almond/solver/auto.hpp"
 #include "almond/solver/baselines/strict_al.hpp"
 #include "almond/solver/canal.hpp"
+#include "almond/solver/certificate.hpp"
 #include "almond/solver/cone.hpp"
 
 namespace almond {
@@ -151,13 +152,13 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
     if (is_inert(problem, c)) q2 += c.e.squaredNorm();
   }
   const double total = std::max(1, problem.num_contacts() + problem.num_scalar_rows());
-  w.clock.natural_scale = q2 > 0.0 ? 1.0 / std::sqrt(q2) : 1.0;
+  w.clock.natural_scale = 1.0 / natural_map_unit(q2);
   w.clock.residual_scale = 1.0 / total;
   w.clock.parts.assign(count, {});
   for (int k = 0; k < count; ++k) {
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
-    const double share = std::sqrt(std::max(island.q_norm * island.q_norm, q2 / count));
+    const double share = natural_map_unit(std::max(island.q_norm * island.q_norm, q2 / count));
     const double enough = island.nodes.size() > kCrowdNodes ? settings.crowd_tol * island.q_norm : 0.0;
     const double natural_goal = std::max({settings.tol / 20.0 * share, enough, 1e-300});
     const double residual_goal = 0.7 * settings.tol * std::sqrt(total * island.num_constraints);
