@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "common/helpers.hpp"
-#include "sim_fixture.hpp"
+#include "sim/sim_fixture.hpp"
 
 namespace almond {
 namespace {
