@@ -66,13 +66,17 @@ Model make_tower_model(int count, double top_mass, double mu) {
   return builder.build();
 }
 
-Model make_gripper_model(double cube_mass, double squeeze, double mu) {
-  ModelBuilder builder("gripper");
-  const Material material{mu, 0.0};
-  constexpr double kHeight = 0.5, kPad = 0.01;
+namespace {
+
+constexpr double kHandHeight = 0.5;
+
+/// A hand on a lift with two pads that press a load `2 half_width` wide from both sides, with `squeeze` times the least
+/// force that holds it.
+void add_hand(ModelBuilder& builder, double half_width, double load, double squeeze, const Material& material) {
+  constexpr double kPad = 0.01;
   BodySpec hand;
   hand.name = "hand";
-  hand.joint = make_joint(JointKind::kPrismatic, Vec3::UnitZ(), make_translation(0.0, 0.0, kHeight), "lift");
+  hand.joint = make_joint(JointKind::kPrismatic, Vec3::UnitZ(), make_translation(0.0, 0.0, kHandHeight), "lift");
   hand.mass = 1.0;
   hand.inertia = Mat3::Identity() * 1e-3;
   const int palm = builder.add_body(hand);
@@ -81,28 +85,76 @@ Model make_gripper_model(double cube_mass, double squeeze, double mu) {
   lift.mode = DriveMode::kPosition;
   lift.stiffness = 1e8;
   lift.damping = 1e6;
-  lift.feedforward = (hand.mass + 0.2 + cube_mass) * kGravity;
+  lift.feedforward = (hand.mass + 0.2 + load) * kGravity;
   builder.add_drive(lift);
   for (const int side : {-1, 1}) {
     BodySpec pad;
     pad.name = side < 0 ? "left" : "right";
     pad.parent = palm;
     // A positive q closes the hand.
-    pad.joint =
-        make_joint(JointKind::kPrismatic, Vec3(-side, 0.0, 0.0), make_translation(side * (kCube + kPad), 0.0, 0.0));
+    pad.joint = make_joint(JointKind::kPrismatic, Vec3(-side, 0.0, 0.0),
+                           make_translation(side * (half_width + kPad), 0.0, 0.0));
     pad.mass = 0.1;
     pad.inertia = Mat3::Identity() * 1e-4;
     GeomSpec geom;
     geom.body = builder.add_body(pad);
-    geom.shape = Box{Vec3(kPad, kCube, kCube)};
+    geom.shape = Box{Vec3(kPad, half_width, half_width)};
     geom.material = material;
     builder.add_geom(geom);
     Drive grip;
     grip.joint = geom.body;
-    grip.feedforward = squeeze * cube_mass * kGravity / (2.0 * mu);
+    grip.feedforward = squeeze * load * kGravity / (2.0 * material.mu);
     builder.add_drive(grip);
   }
-  builder.add_solid("cube", Box{kCubeHalf}, cube_mass, make_translation(0.0, 0.0, kHeight), material);
+}
+
+}  // namespace
+
+Model make_gripper_model(double cube_mass, double squeeze, double mu) {
+  ModelBuilder builder("gripper");
+  const Material material{mu, 0.0};
+  add_hand(builder, kCube, cube_mass, squeeze, material);
+  builder.add_solid("cube", Box{kCubeHalf}, cube_mass, make_translation(0.0, 0.0, kHandHeight), material);
+  return builder.build();
+}
+
+Model make_cup_model(int balls, double squeeze) {
+  ModelBuilder builder("cup");
+  const Material material{0.5, 0.0};
+  constexpr double kRadius = 0.005, kBall = 1e4 * 4.0 / 3.0 * std::numbers::pi * kRadius * kRadius * kRadius;
+  constexpr double kInner = 0.0225, kWall = 0.002, kHalfHeight = 0.035, kCupMass = 0.1, kPitch = 0.011;
+  constexpr int kSide = 4;  // balls along an edge of a layer
+  add_hand(builder, kInner + 2.0 * kWall, kCupMass + balls * kBall, squeeze, material);
+  BodySpec spec;
+  spec.name = "cup";
+  spec.joint.X_PJ = make_translation(0.0, 0.0, kHandHeight);
+  spec.mass = kCupMass;
+  const double width = 2.0 * kInner, height = 2.0 * kHalfHeight;
+  spec.inertia =
+      Vec3(width * width + height * height, width * width + height * height, 2.0 * width * width).asDiagonal();
+  spec.inertia *= kCupMass / 12.0;
+  GeomSpec geom;
+  geom.body = builder.add_body(spec);
+  geom.material = material;
+  for (const int side : {-1, 1}) {
+    geom.shape = Box{Vec3(kWall, kInner + 2.0 * kWall, kHalfHeight)};
+    geom.X_BG = make_translation(side * (kInner + kWall), 0.0, 0.0);
+    builder.add_geom(geom);
+    geom.shape = Box{Vec3(kInner, kWall, kHalfHeight)};
+    geom.X_BG = make_translation(0.0, side * (kInner + kWall), 0.0);
+    builder.add_geom(geom);
+  }
+  geom.shape = Box{Vec3(kInner, kInner, kWall)};
+  geom.X_BG = make_translation(0.0, 0.0, kWall - kHalfHeight);
+  builder.add_geom(geom);
+  const double floor = kHandHeight - kHalfHeight + 2.0 * kWall;
+  for (int i = 0; i < balls; ++i) {
+    const int layer = i / (kSide * kSide), row = i / kSide % kSide, column = i % kSide;
+    builder.add_solid("ball" + std::to_string(i), Sphere{kRadius}, kBall,
+                      make_translation((column - 0.5 * (kSide - 1)) * kPitch, (row - 0.5 * (kSide - 1)) * kPitch,
+                                       floor + kRadius + 1e-4 + layer * kPitch),
+                      material);
+  }
   return builder.build();
 }
 

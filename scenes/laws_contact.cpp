@@ -36,11 +36,6 @@ Travel slide(double ratio, double speed, int steps) {
   return travel;
 }
 
-double offset_in_hand(Simulation& sim) {
-  const Kinematics& kin = sim.kinematics();
-  return kin.X_WB[sim.model().body("cube")].p.z() - kin.X_WB[sim.model().body("hand")].p.z();
-}
-
 struct Bounce {
   double deepest, rebound_speed, impact_speed;
 };
@@ -124,11 +119,11 @@ std::vector<LawResult> grasp() {
       const Scene scene = make_scene("gripper", {{"mass", mass}, {"squeeze", 1.1}, {"shake", shake}});
       Simulation sim(scene.model, scene.options);
       run_steps(scene, sim, 1);
-      const double first = offset_in_hand(sim);
+      const double first = offset_in_hand(sim, "cube");
       double worst = 0.0;
       for (int i = 1; i < 2400; ++i) {
         run_steps(scene, sim, 1);
-        worst = std::max(worst, std::abs(offset_in_hand(sim) - first));
+        worst = std::max(worst, std::abs(offset_in_hand(sim, "cube") - first));
       }
       const std::string what = number(mass) + " kg cube at 1.1x the least squeeze" + (shake > 0.0 ? ", shaken" : "");
       rows.push_back(at_most("slip rate over 10 s, " + what, 1e3 * worst / 10.0, 1e-6, "mm/s"));

@@ -21,6 +21,8 @@ inline constexpr double kGravity = 9.81;
 /// A cube between two pads on sliders, squeezed by `squeeze` times the least force that holds it. The hand hangs on a
 /// vertical slider with a stiff position drive, the pads have torque drives.
 [[nodiscard]] Model make_gripper_model(double cube_mass, double squeeze, double mu);
+/// The same hand around a cup of boxes, 0.1 kg, with heavy balls of 5 mm radius in it.
+[[nodiscard]] Model make_cup_model(int balls, double squeeze);
 /// Bowl, bowl, plate (0.1 kg each) and a 5 kg pot on top, each a floor and a ring of twelve walls made of boxes.
 [[nodiscard]] Model make_dishes_model();
 

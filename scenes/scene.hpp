@@ -59,4 +59,7 @@ struct SceneInfo {
 [[nodiscard]] Scene make_scene(const std::string& name, const std::vector<std::pair<std::string, double>>& given = {},
                                std::uint64_t seed = 0);
 
+/// Height of a body over the hand of the gripper scenes [m].
+[[nodiscard]] double offset_in_hand(Simulation& sim, const std::string& body);
+
 }  // namespace almond::scenes

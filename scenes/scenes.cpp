@@ -74,6 +74,26 @@ Scene make_tower(const Values& values, std::uint64_t /*seed*/) {
   return scene;
 }
 
+/// How far `body` has slipped in the hand, and how fast it does from step `settled` on.
+void watch_slip(Scene& scene, const std::string& body, int settled) {
+  struct Seen {
+    double offset = 0.0, time = 0.0;
+  };
+  auto seen = std::make_shared<Seen>();
+  scene.observe = [=](Simulation& sim, const StepReport&) {
+    if (sim.state().steps == settled) *seen = {offset_in_hand(sim, body), sim.state().time};
+  };
+  scene.judge = [=](Simulation& sim) {
+    Outcome outcome;
+    const double slip = offset_in_hand(sim, body);
+    outcome.metrics = {
+        {"slip_mm", 1e3 * slip},
+        {"slip_rate_mm_per_s", 1e3 * (slip - seen->offset) / std::max(sim.state().time - seen->time, 1e-9)}};
+    outcome.success = std::abs(slip) < 1e-4;
+    return outcome;
+  };
+}
+
 Scene make_gripper(const Values& values, std::uint64_t /*seed*/) {
   const double mass = values[0], squeeze = values[1], shake = values[2];
   Scene scene = begin(make_gripper_model(mass, squeeze, 0.5), 2400);
@@ -85,22 +105,13 @@ Scene make_gripper(const Values& values, std::uint64_t /*seed*/) {
       sim.inputs().target[0] = shake * kGravity / (kRate * kRate) * (1.0 - std::cos(kRate * t));
     };
   }
-  auto first = std::make_shared<double>(0.0);
-  const auto offset = [](Simulation& sim) {
-    const Kinematics& kin = sim.kinematics();
-    return kin.X_WB[sim.model().body("cube")].p.z() - kin.X_WB[sim.model().body("hand")].p.z();
-  };
-  scene.observe = [first, offset](Simulation& sim, const StepReport&) {
-    if (sim.state().steps == 1) *first = offset(sim);
-  };
-  scene.judge = [first, offset](Simulation& sim) {
-    Outcome outcome;
-    const double slip = offset(sim) - *first;
-    outcome.metrics = {{"slip_mm", 1e3 * offset(sim)},
-                       {"slip_rate_mm_per_s", 1e3 * slip / std::max(sim.state().time, 1e-9)}};
-    outcome.success = std::abs(offset(sim)) < 1e-4;
-    return outcome;
-  };
+  watch_slip(scene, "cube", 1);
+  return scene;
+}
+
+Scene make_cup(const Values& values, std::uint64_t /*seed*/) {
+  Scene scene = begin(make_cup_model(static_cast<int>(values[0]), values[1]), 1200);
+  watch_slip(scene, "cup", scene.steps / 2);  // the balls have come to rest by then
   return scene;
 }
 
@@ -293,6 +304,10 @@ std::vector<SceneInfo> list_scenes() {
         {"squeeze", 1.1, "times the least force that holds"},
         {"shake", 0.0, "peak acceleration of the hand [g]"}},
        make_gripper},
+      {"cup",
+       "the same hand holds a cup full of heavy balls",
+       {{"balls", 45.0, "number"}, {"squeeze", 1.5, "times the least force that holds"}},
+       make_cup},
       {"dishes", "bowl, bowl, plate and a 5 kg pot on top, made of boxes", {}, make_dishes},
       {"ball", "a ball dropped on the ground", {{"height", 0.5, "[m]"}, {"restitution", 0.0, "0 to 1"}}, make_ball},
       {"rolling", "a ball thrown along the ground until it rolls", {{"speed", 1.0, "[m/s]"}}, make_rolling},
@@ -334,6 +349,11 @@ std::vector<SceneInfo> list_scenes() {
 }
 
 }  // namespace
+
+double offset_in_hand(Simulation& sim, const std::string& body) {
+  const Kinematics& kin = sim.kinematics();
+  return kin.X_WB[sim.model().body(body)].p.z() - kin.X_WB[sim.model().body("hand")].p.z();
+}
 
 const std::vector<SceneInfo>& all_scenes() {
   static const std::vector<SceneInfo> scenes = list_scenes();

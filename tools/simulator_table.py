@@ -40,7 +40,7 @@ def main():
 
     scenes = {}
     for name, arguments in {
-        "tower 4": ("tower", "--set", "cubes=4"), "tower 10": ("tower",), "dishes": ("dishes",),
+        "tower 4": ("tower", "--set", "cubes=4"), "tower 10": ("tower",), "dishes": ("dishes",), "cup 45": ("cup",),
         "spheres 45": ("spheres", "--set", "count=45"), "spheres 200": ("spheres",),
         "spheres 1000": ("spheres", "--set", "count=1000"),
         "quadrupeds 8": ("quadrupeds",), "quadrupeds 27": ("quadrupeds", "--set", "robots=27"),
@@ -56,6 +56,8 @@ def main():
         ("lift of a block sliding at 3 m/s [mm]", find("lift on the way from 3"), 5.7e-4, "Drake TAMSI (sinks)"),
         ("slip of a grasp at 1.1x, 0.2 kg [mm in 10 s]", 10 * find("slip rate over 10 s, 0.2 kg"), 0.17, "MuJoCo hard + noslip"),
         ("slip rate of a grasp at 1.1x, 2 kg [mm/s]", find("slip rate over 10 s, 2 kg"), 4e-5, "MuJoCo hard + noslip at 1.5x"),
+        ("cup with 45 balls held at 1.5x: slip [mm in 5 s]", abs(metric("cup 45", "slip_mm")), 0.057, "MuJoCo noslip"),
+        ("its slip rate at rest [mm/s]", abs(metric("cup 45", "slip_rate_mm_per_s")), 1.6e-5, "MuJoCo hard + noslip"),
         ("sink of 4 cubes under 5 kg [mm]", abs(find("sink of the top in 3 s, 4 cubes")), 0.064, "Bullet, 1000 iterations"),
         ("sink of 10 cubes under 5 kg [mm]", abs(find("sink of the top in 3 s, 10 cubes")), 0.46, "Bullet, 1000 iterations"),
         ("jitter of 10 cubes under 5 kg [mm/s]", find("jitter at the end, 10 cubes"), 6.2e-10, "MuJoCo firm"),
