@@ -20,6 +20,7 @@ struct BodySpec {
   double mass = 0.0;
   Vec3 com = Vec3::Zero();
   Mat3 inertia = Mat3::Zero();
+  bool from_file = false;  // taken as it is, with a remark where no real body has such an inertia
 };
 
 struct GeomSpec {

@@ -1,0 +1,32 @@
+#pragma once
+// What the readers of robot files share: how a file is asked for, what is said about it, and what comes of it besides
+// the elements they add to a ModelBuilder.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "almond/model/builder.hpp"
+
+namespace almond {
+
+enum class Base : std::uint8_t { kAsInFile, kFixed, kFloating };
+enum class MeshUse : std::uint8_t { kHull, kTriangles, kNone };  // of meshes that collide
+
+struct FileOptions {
+  std::string name;   // of this instance: "name/" is put before all names of the file; empty: nothing is
+  Pose X_WF;          // where the file's world lies
+  Base base = Base::kAsInFile;
+  MeshUse meshes = MeshUse::kHull;
+  std::vector<std::string> search;       // folders for package:// and relative mesh paths, before all others
+  std::map<std::string, double> joints;  // start values by the joint's name in the file
+  bool self_collision = true;
+};
+
+/// What a reader did that its user should know of.
+struct FileNotes {
+  std::vector<std::string> said;       // "mesh \"hand.stl\": 1204 triangles as their convex hull of 96 vertices"
+  std::map<std::string, int> ignored;  // elements without effect here, by kind: "transmission" -> 7
+};
+
+}  // namespace almond
