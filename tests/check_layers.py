@@ -33,6 +33,7 @@ THIRD_PARTY = {
     "hdf5": {"load", "tests"},
     "zlib": {"load", "tests"},
     "libqhull_r": {"model"},
+    "mujoco": {"load", "tests"},
     "nlohmann": {"load", "bench", "apps", "tests"},
     "CLI": {"apps", "tests"},
     "gtest": {"tests"},

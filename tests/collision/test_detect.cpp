@@ -140,8 +140,8 @@ TEST(Detect, PointsAreSortedAndComplete) {
       EXPECT_EQ(c.body_a, a.body);
       EXPECT_EQ(c.body_b, b.body);
       EXPECT_TRUE(may_collide(world.model, c.geom_a, c.geom_b));
-      EXPECT_EQ(c.mu, combine(world.model, a, b).mu);
-      EXPECT_EQ(c.restitution, combine(world.model, a, b).restitution);
+      EXPECT_EQ(c.mu, combine(world.model, c.geom_a, c.geom_b).mu);
+      EXPECT_EQ(c.restitution, combine(world.model, c.geom_a, c.geom_b).restitution);
       EXPECT_NEAR(c.n.norm(), 1.0, 1e-12);
       EXPECT_GE(c.gap, -2.0 * std::min(a.radius, b.radius));
     }

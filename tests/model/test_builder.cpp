@@ -555,7 +555,7 @@ TEST(Materials, Combine) {
   const auto pair = [&](Combine how) {
     builder.set_friction_combine(how);
     const Model model = builder.build();
-    return combine(model, model.geoms[0], model.geoms[1]);
+    return combine(model, 0, 1);
   };
   EXPECT_DOUBLE_EQ(pair(Combine::kGeometricMean).mu, 0.4);
   EXPECT_EQ(pair(Combine::kMaximum).mu, 0.8);

@@ -114,7 +114,7 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
     sort_points(manifold.points);
     contacts.reduced += manifold.reduced;
     contacts.suspicious += manifold.suspicious;
-    const Material material = combine(model, a, b);
+    const Material material = combine(model, i, k);
     for (const ManifoldPoint& point : manifold.points) {
       contacts.points.push_back(
           {i, k, a.body, b.body, point.p, point.n, point.gap, material.mu, material.restitution, point.feature});

@@ -1,5 +1,7 @@
 #include "almond/dynamics/forces.hpp"
 
+#include <algorithm>
+
 namespace almond {
 namespace {
 
@@ -86,6 +88,11 @@ Energy compute_energy(const Model& model, const VecX& q, const VecX& v, const Ki
     const Vec3 b = spring.body_b < 0 ? spring.point_b : kin.X_WB[spring.body_b] * spring.point_b;
     const double stretch = (b - a).norm() - spring.rest_length;
     energy.potential += 0.5 * spring.stiffness * stretch * stretch;
+  }
+  for (const Tendon& tendon : model.tendons) {
+    const double x = tendon_position(model, tendon, q),
+                 stretch = x - std::clamp(x, tendon.rest_lower, tendon.rest_upper);
+    energy.potential += 0.5 * tendon.stiffness * stretch * stretch;
   }
   return energy;
 }

@@ -4,64 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "almond/base/check.hpp"
-#include "almond/base/text.hpp"
+#include "almond/model/checks.hpp"
 #include "almond/model/remarks.hpp"
 
 namespace almond {
 namespace {
 
-constexpr double kUnitTolerance = 1e-6;  // of rotation matrices, quaternions and the triangle rule of inertias
-
-std::string label(const char* what, const std::string& name) { return std::string(what) + " " + quote(name); }
-
-/// By its number where it has no name.
-std::string label(const char* what, const std::string& name, std::size_t number) {
-  return name.empty() ? std::string(what) + " " + std::to_string(number) : label(what, name);
-}
-
-void check_finite(double value, const std::string& place, const char* field) {
-  require(std::isfinite(value), place + ": " + field + " is " + to_text(value) + ", expected a finite value");
-}
-
-void check_at_least_zero(double value, const std::string& place, const char* field) {
-  require(std::isfinite(value) && value >= 0.0,
-          place + ": " + field + " is " + to_text(value) + ", expected finite and >= 0");
-}
-
-/// Kinds are enumerators, but a cast makes one of any number.
-template <class Kind>
-void check_kind(Kind kind, Kind last, const std::string& place, const char* field, const char* expected) {
-  require(kind <= last,
-          place + ": " + field + " is " + std::to_string(static_cast<int>(kind)) + ", expected " + expected);
-}
-
-std::string vector_text(const Vec3& v) {
-  return "(" + to_text(v.x()) + ", " + to_text(v.y()) + ", " + to_text(v.z()) + ")";
-}
-
-std::string list_text(const VecX& v) {
-  std::string text;
-  for (const double x : v) text += (text.empty() ? "" : ", ") + to_text(x);
-  return text;
-}
-
-void check_vector(const Vec3& v, const std::string& place, const char* field) {
-  require(v.allFinite(), place + ": " + field + " is " + vector_text(v) + ", expected finite values");
-}
-
-void check_pose(const Pose& X, const std::string& place, const char* field) {
-  check_vector(X.p, place, field);
-  const double error = (X.R.transpose() * X.R - Mat3::Identity()).cwiseAbs().maxCoeff();
-  require(X.R.allFinite() && error <= kUnitTolerance && X.R.determinant() > 0.0,
-          place + ": the rotation of " + field + " is not one: RᵀR differs from 1 by " + to_text(error) +
-              ", the determinant is " + to_text(X.R.determinant()) + ", expected 0 and 1");
-}
-
-void check_name(const std::unordered_set<std::string>& taken, const std::string& name, const char* what) {
-  require(!name.empty(), std::string(what) + " " + std::to_string(taken.size()) + ": the name is empty, expected one");
-  require(taken.find(name) == taken.end(), label(what, name) + ": the name is taken, expected a new one");
-}
+using namespace checks;
 
 /// Row by row.
 std::string inertia_text(const Mat3& I) {
@@ -88,8 +37,6 @@ void check_mass(const BodySpec& spec, const std::string& place) {
           place + ": inertia has the principal moments " + vector_text(d) +
               ", expected the largest to be at most the sum of the others");
 }
-
-bool is_one_dof(JointKind kind) { return num_velocities(kind) == 1; }
 
 void check_limits(const Joint& joint, const std::string& place) {
   require(joint.lower < kInfinity, place + ": lower is " + to_text(joint.lower) + ", expected a number or -inf");
@@ -132,28 +79,12 @@ void check_joint(Joint& joint, int parent) {
           place + ": a free joint hangs on a body, expected the ground");
 }
 
-/// A drive that could never follow its target is a mistake.
-void check_gains(const Drive& drive, const std::string& place) {
-  check_at_least_zero(drive.stiffness, place, "stiffness");
-  check_at_least_zero(drive.damping, place, "damping");
-  require(drive.mode != DriveMode::kPosition || drive.stiffness > 0.0,
-          place + ": stiffness is 0, expected > 0 for a position drive");
-  require(drive.mode != DriveMode::kVelocity || drive.damping > 0.0,
-          place + ": damping is 0, expected > 0 for a velocity drive");
-}
-
 MassProperties unit_solid(const Shape& shape, const std::string& place) {
   try {
     return solid_properties(shape, 1.0);
   } catch (const Error& error) {
     throw Error(place + ": " + error.what());
   }
-}
-
-void check_index(int index, std::size_t count, bool ground, const std::string& place, const char* what) {
-  require(
-      index < static_cast<int>(count) && index >= (ground ? kGround : 0),
-      place + ": " + what + " " + std::to_string(index) + " does not exist (there are " + std::to_string(count) + ")");
 }
 
 VecX default_position(const Joint& joint) {
@@ -204,6 +135,24 @@ void check_carried_mass(const Model& model) {
     const Joint& joint = model.joints[b];
     require(joint.kind == JointKind::kFixed || carried[b] > 0.0 || joint.armature > 0.0,
             label("body", model.bodies[b].name) + ": mass is 0 and nothing with mass hangs on it, expected mass > 0");
+  }
+}
+
+void check_material(const Material& material, const std::string& place) {
+  check_at_least_zero(material.mu, place, "friction mu");
+  require(material.restitution >= 0.0 && material.restitution <= 1.0,
+          place + ": restitution is " + to_text(material.restitution) + ", expected 0 to 1");
+}
+
+/// A row of the problem reaches two trees at most.
+void check_tendons(const Model& model) {
+  for (const Tendon& tendon : model.tendons) {
+    std::vector<int> trees;
+    for (const auto& [joint, coefficient] : tendon.terms) trees.push_back(model.bodies[joint].subsystem);
+    std::sort(trees.begin(), trees.end());
+    const auto count = std::unique(trees.begin(), trees.end()) - trees.begin();
+    require(count <= 2,
+            label("tendon", tendon.name) + ": runs over " + std::to_string(count) + " trees, expected at most 2");
   }
 }
 
@@ -263,9 +212,7 @@ int ModelBuilder::add_geom(const GeomSpec& spec) {
   const std::string place = label("geom", geom.name);
   check_shape(spec.shape, place);
   check_pose(spec.X_BG, place, "X_BG");
-  check_at_least_zero(spec.material.mu, place, "friction mu");
-  require(spec.material.restitution >= 0.0 && spec.material.restitution <= 1.0,
-          place + ": restitution is " + to_text(spec.material.restitution) + ", expected 0 to 1");
+  check_material(spec.material, place);
   geom.body = spec.body;
   geom.X_BG = spec.X_BG;
   geom.shape = spec.shape;
@@ -318,66 +265,6 @@ int ModelBuilder::add_ground(const Shape& shape, const Pose& X_WG, const Materia
   return add_geom(geom);
 }
 
-int ModelBuilder::add_drive(const Drive& drive) {
-  Drive d = drive;
-  check_index(d.joint, model_.joints.size(), false, label("drive", d.name, model_.drives.size()), "joint");
-  const Joint& joint = model_.joints[d.joint];
-  if (d.name.empty()) d.name = joint.name;
-  check_name(names_.drive, d.name, "drive");
-  const std::string place = label("drive", d.name);
-  require(is_one_dof(joint.kind), place + ": joint " + quote(joint.name) + " is " + to_string(joint.kind) +
-                                      ", expected revolute, continuous or prismatic");
-  check_kind(d.mode, DriveMode::kImpedance, place, "mode", "torque, position, velocity or impedance");
-  check_gains(d, place);
-  require(d.effort_limit > 0.0, place + ": effort_limit is " + to_text(d.effort_limit) + ", expected > 0");
-  check_finite(d.target, place, "target");
-  check_finite(d.target_velocity, place, "target_velocity");
-  check_finite(d.feedforward, place, "feedforward");
-  names_.drive.insert(d.name);
-  model_.drives.push_back(d);
-  return static_cast<int>(model_.drives.size()) - 1;
-}
-
-int ModelBuilder::add_spring(const Spring& spring) {
-  check_name(names_.spring, spring.name, "spring");
-  const std::string place = label("spring", spring.name);
-  check_index(spring.body_a, model_.bodies.size(), true, place, "body");
-  check_index(spring.body_b, model_.bodies.size(), true, place, "body");
-  require(spring.body_a != spring.body_b, place + ": both ends are on one body, expected two");
-  check_vector(spring.point_a, place, "point_a");
-  check_vector(spring.point_b, place, "point_b");
-  check_at_least_zero(spring.stiffness, place, "stiffness");
-  check_at_least_zero(spring.damping, place, "damping");
-  check_at_least_zero(spring.rest_length, place, "rest_length");
-  require(spring.stiffness + spring.damping > 0.0, place + ": stiffness and damping are 0, expected one > 0");
-  names_.spring.insert(spring.name);
-  model_.springs.push_back(spring);
-  return static_cast<int>(model_.springs.size()) - 1;
-}
-
-int ModelBuilder::add_closure(const Closure& closure) {
-  check_name(names_.closure, closure.name, "closure");
-  const std::string place = label("closure", closure.name);
-  check_kind(closure.kind, ClosureKind::kMimic, place, "kind", "connect, weld or mimic");
-  const bool mimic = closure.kind == ClosureKind::kMimic;
-  for (const int index : {closure.a, closure.b})
-    check_index(index, model_.bodies.size(), !mimic, place, mimic ? "joint" : "body");
-  require(closure.a != closure.b, place + ": closes " + (mimic ? "a joint" : "a body") + " on itself, expected two");
-  check_pose(closure.X_a, place, "X_a");
-  check_pose(closure.X_b, place, "X_b");
-  check_finite(closure.ratio, place, "ratio");
-  check_finite(closure.offset, place, "offset");
-  if (mimic) {
-    for (const int joint : {closure.a, closure.b})
-      require(is_one_dof(model_.joints[joint].kind), place + ": joint " + quote(model_.joints[joint].name) + " is " +
-                                                         to_string(model_.joints[joint].kind) +
-                                                         ", expected revolute, continuous or prismatic");
-  }
-  names_.closure.insert(closure.name);
-  model_.closures.push_back(closure);
-  return static_cast<int>(model_.closures.size()) - 1;
-}
-
 void ModelBuilder::exclude(int body_a, int body_b) {
   for (const int body : {body_a, body_b}) check_index(body, model_.bodies.size(), true, "excluded pair", "body");
   model_.excluded.push_back(std::minmax(body_a, body_b));
@@ -386,6 +273,16 @@ void ModelBuilder::exclude(int body_a, int body_b) {
 void ModelBuilder::include(int body_a, int body_b) {
   for (const int body : {body_a, body_b}) check_index(body, model_.bodies.size(), true, "included pair", "body");
   model_.included.push_back(std::minmax(body_a, body_b));
+}
+
+void ModelBuilder::add_pair(int geom_a, int geom_b, const Material& material) {
+  for (const int geom : {geom_a, geom_b}) check_index(geom, model_.geoms.size(), false, "pair of geoms", "geom");
+  require(geom_a != geom_b, "pair of geoms: geom " + std::to_string(geom_a) + " with itself, expected two");
+  const std::string place =
+      "pair of geoms " + quote(model_.geoms[geom_a].name) + " and " + quote(model_.geoms[geom_b].name);
+  check_material(material, place);
+  const auto [a, b] = std::minmax(geom_a, geom_b);
+  model_.pairs.push_back({a, b, material});
 }
 
 void ModelBuilder::set_start(int joint, const VecX& q) {
@@ -420,6 +317,10 @@ Model ModelBuilder::build() const {
   check_carried_mass(model);
   find_trees(model);
   for (auto* pairs : {&model.excluded, &model.included}) std::sort(pairs->begin(), pairs->end());
+  const auto key = [](const GeomPair& pair) { return std::pair(pair.a, pair.b); };
+  std::stable_sort(model.pairs.begin(), model.pairs.end(),
+                   [&](const GeomPair& x, const GeomPair& y) { return key(x) < key(y); });
+  check_tendons(model);
   model.q0.setZero(model.num_q);
   model.v0.setZero(model.num_v);
   for (int j = 0; j < model.num_bodies(); ++j) {

@@ -51,12 +51,15 @@ class ModelBuilder {
   /// A shape that cannot move. Returns the geom.
   int add_ground(const Shape& shape, const Pose& X_WG = {}, const Material& material = {});
 
+  int add_tendon(const Tendon& tendon);
   int add_drive(const Drive& drive);
   int add_spring(const Spring& spring);
   int add_closure(const Closure& closure);
   /// Never collide / collide though adjacent. Bodies, kGround allowed.
   void exclude(int body_a, int body_b);
   void include(int body_a, int body_b);
+  /// Collide whatever groups and adjacency say, with a material of their own. Geoms.
+  void add_pair(int geom_a, int geom_b, const Material& material);
 
   /// Start values of one joint, sizes as in model.hpp; a free joint's velocity is that of its centre of mass.
   void set_start(int joint, const VecX& q);
@@ -71,7 +74,7 @@ class ModelBuilder {
   Model model_;
   std::vector<VecX> start_q_, start_v_;  // (joints), empty: default
   struct Names {
-    std::unordered_set<std::string> body, joint, geom, drive, spring, closure;
+    std::unordered_set<std::string> body, joint, geom, tendon, drive, spring, closure;
   } names_;
 };
 

@@ -24,6 +24,14 @@ bool contains(const std::vector<std::pair<int, int>>& pairs, int a, int b) {
   return std::binary_search(pairs.begin(), pairs.end(), std::pair<int, int>(std::min(a, b), std::max(a, b)));
 }
 
+const GeomPair* find_pair(const Model& model, int geom_a, int geom_b) {
+  if (model.pairs.empty()) return nullptr;
+  const auto [a, b] = std::minmax(geom_a, geom_b);
+  const auto found = std::lower_bound(model.pairs.begin(), model.pairs.end(), std::pair(a, b),
+                                      [](const GeomPair& p, const auto& key) { return std::pair(p.a, p.b) < key; });
+  return found != model.pairs.end() && found->a == a && found->b == b ? &*found : nullptr;
+}
+
 }  // namespace
 
 const char* to_string(JointKind kind) {
@@ -88,13 +96,21 @@ int Model::body(const std::string& body_name) const { return find_by_name(bodies
 int Model::joint(const std::string& joint_name) const { return find_by_name(joints, joint_name, "joint"); }
 int Model::drive(const std::string& drive_name) const { return find_by_name(drives, drive_name, "drive"); }
 
+double tendon_position(const Model& model, const Tendon& tendon, const VecX& q) {
+  double x = 0.0;
+  for (const auto& [joint, coefficient] : tendon.terms) x += coefficient * q[model.joints[joint].q_begin];
+  return x;
+}
+
 bool may_collide(const Model& model, int geom_a, int geom_b) {
   const Geom &a = model.geoms[geom_a], &b = model.geoms[geom_b];
-  if ((a.group & b.mask) == 0 || (b.group & a.mask) == 0) return false;
+  const bool paired = find_pair(model, geom_a, geom_b) != nullptr;
+  if (!paired && ((a.group & b.mask) == 0 || (b.group & a.mask) == 0)) return false;
   // Bodies welded together act as one; so do all that are welded to the ground.
   const int weld_a = a.body < 0 ? kGround : model.bodies[a.body].weld;
   const int weld_b = b.body < 0 ? kGround : model.bodies[b.body].weld;
   if (weld_a == weld_b) return false;
+  if (paired) return true;
   if (!model.excluded.empty() && contains(model.excluded, a.body, b.body)) return false;
   // A robot's first link passes through the base it is mounted on, but not through the floor.
   const auto hangs_on = [&](int child, int parent_weld, int parent_body) {
@@ -125,7 +141,9 @@ Pose make_joint_pose(const Joint& joint, const double* q) {
   return {};
 }
 
-Material combine(const Model& model, const Geom& a, const Geom& b) {
+Material combine(const Model& model, int geom_a, int geom_b) {
+  if (const GeomPair* pair = find_pair(model, geom_a, geom_b)) return pair->material;
+  const Geom &a = model.geoms[geom_a], &b = model.geoms[geom_b];
   Material material;
   const double mu_a = a.material.mu, mu_b = b.material.mu;
   switch (model.friction_combine) {

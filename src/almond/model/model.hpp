@@ -85,10 +85,21 @@ enum class DriveMode : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(DriveMode mode);
 
-/// A motor on a joint of one dof. All of it is solved implicitly, together with the contacts.
+/// A linear combination of joint positions, x = Σ coefficient q: coupled fingers, differentials.
+struct Tendon {
+  std::string name;
+  std::vector<std::pair<int, double>> terms;     // (joint of one dof, coefficient), of at most two trees
+  double lower = -kInfinity, upper = kInfinity;  // of x, hard
+  double stiffness = 0.0, damping = 0.0;         // spring outside rest_lower to rest_upper, damper
+  double rest_lower = 0.0, rest_upper = 0.0;
+  double dry_friction = 0.0;
+};
+
+/// A motor on a joint of one dof, or on a tendon: then q and v above are the tendon's. All of it is solved implicitly,
+/// together with the contacts.
 struct Drive {
-  std::string name;  // may be empty: the joint's
-  int joint = -1;
+  std::string name;             // may be empty: the joint's or the tendon's
+  int joint = -1, tendon = -1;  // one of them
   DriveMode mode = DriveMode::kTorque;
   double stiffness = 0.0;                                         // k [N m/rad or N/m]
   double damping = 0.0;                                           // d [N m s/rad or N s/m]
@@ -121,6 +132,12 @@ struct Closure {
   double ratio = 1.0, offset = 0.0;
 };
 
+/// Two geoms (a < b) that collide whatever groups and adjacency say, with this material.
+struct GeomPair {
+  int a = -1, b = -1;
+  Material material;
+};
+
 /// A tree of moving bodies rooted at the ground.
 struct TreeInfo {
   std::vector<int> bodies;      // parent before child
@@ -137,12 +154,14 @@ struct Model {
   std::vector<Body> bodies;
   std::vector<Joint> joints;  // (bodies)
   std::vector<Geom> geoms;
+  std::vector<Tendon> tendons;
   std::vector<Drive> drives;
   std::vector<Spring> springs;
   std::vector<Closure> closures;
   std::vector<TreeInfo> trees;
   std::vector<std::pair<int, int>> excluded;  // pairs of bodies (a < b, kGround allowed) that never collide, sorted
   std::vector<std::pair<int, int>> included;  // pairs of bodies that collide though they are adjacent, sorted
+  std::vector<GeomPair> pairs;                // pairs of geoms with a material of their own, sorted
   VecX q0, v0;                                // the state at the start
   int num_q = 0, num_v = 0;
   std::vector<std::string> remarks;  // what is allowed and looks like a mistake, one line each
@@ -159,10 +178,13 @@ struct Model {
 /// the one its joint hangs on (unless included), not excluded, groups and masks met.
 [[nodiscard]] bool may_collide(const Model& model, int geom_a, int geom_b);
 
+/// x of a tendon at q.
+[[nodiscard]] double tendon_position(const Model& model, const Tendon& tendon, const VecX& q);
+
 /// Pose of a body in its joint's frame X_PJ; `q` are the joint's own positions.
 [[nodiscard]] Pose make_joint_pose(const Joint& joint, const double* q);
 
-/// Friction and restitution of a pair.
-[[nodiscard]] Material combine(const Model& model, const Geom& a, const Geom& b);
+/// Friction and restitution of a pair of geoms.
+[[nodiscard]] Material combine(const Model& model, int geom_a, int geom_b);
 
 }  // namespace almond

@@ -67,6 +67,10 @@ void add_joint_side(Context& c, int joint, int dof, double value, Row& row) {
   row.sides[row.num_sides++] = side;
 }
 
+void add_tendon_sides(Context& c, const Tendon& tendon, double sign, Row& row) {
+  for (const auto& [joint, coefficient] : tendon.terms) add_joint_side(c, joint, 0, sign * coefficient, row);
+}
+
 /// Both sides of a row that measures the relative velocity b - a along J.
 void add_relative_row(Context& c, int body_a, const Row6& J_a, int body_b, const Row6& J_b, Row& row) {
   const Row6 minus = -J_a;
@@ -110,6 +114,46 @@ void lay_out(const Model& model, ContactProblem& problem) {
   problem.b.resize(static_cast<std::size_t>(model.num_v));
 }
 
+/// A drive on a joint goes to the diagonal where it has no effort limit, else into a soft row; one on a tendon always
+/// into a row.
+void add_drive(Context& c, const Inputs& inputs, int i) {
+  const double dt = c.dt;
+  const Drive& drive = c.model.drives[i];
+  const Tendon* tendon = drive.tendon < 0 ? nullptr : &c.model.tendons[drive.tendon];
+  const Joint* joint = tendon != nullptr ? nullptr : &c.model.joints[drive.joint];
+  const double q = tendon != nullptr ? tendon_position(c.model, *tendon, c.state.q) : c.state.q[joint->q_begin];
+  const bool holds = drive.mode == DriveMode::kPosition || drive.mode == DriveMode::kImpedance;
+  const bool follows = drive.mode == DriveMode::kVelocity || drive.mode == DriveMode::kImpedance;
+  const double stiffness = holds ? drive.stiffness : 0.0;
+  const double damping = drive.mode == DriveMode::kTorque ? 0.0 : drive.damping;
+  const double slope = dt * (damping + dt * stiffness);
+  double effort = inputs.feedforward[i] + stiffness * (inputs.target[i] - q);
+  if (follows) effort += damping * inputs.target_velocity[i];
+  if (drive.mode == DriveMode::kImpedance) effort -= c.out.compensation[joint->v_begin];
+  if (slope == 0.0) {
+    effort = std::clamp(effort, -drive.effort_limit, drive.effort_limit);
+    if (joint != nullptr) c.out.f[joint->v_begin] += effort;
+    if (tendon != nullptr) {
+      for (const auto& [j, coefficient] : tendon->terms) c.out.f[c.model.joints[j].v_begin] += coefficient * effort;
+    }
+    return;
+  }
+  if (joint != nullptr && std::isinf(drive.effort_limit)) {
+    c.out.implicit[joint->v_begin] += slope;
+    c.out.f[joint->v_begin] += effort;
+    return;
+  }
+  Row row;
+  row.b = row.k = slope;
+  row.e = -dt * effort / slope;
+  row.limit = dt * drive.effort_limit;
+  tendon != nullptr ? add_tendon_sides(c, *tendon, 1.0, row) : add_joint_side(c, drive.joint, 0, 1.0, row);
+  c.out.problem.soft.push_back(row);
+  c.out.soft.push_back({RowRole::kDrive, i, 0});
+  if (joint != nullptr && std::abs(c.state.impulse_of(c.out.soft.back().key())) < 0.999 * row.limit)
+    c.out.resistance[joint->v_begin] += slope;  // it had force to spare
+}
+
 /// Implicit diagonal (dt D + dt² K) and explicit part of springs, dampers and drives without effort limit.
 void add_joint_terms(Context& c, const Inputs& inputs) {
   const double dt = c.dt;
@@ -125,35 +169,7 @@ void add_joint_terms(Context& c, const Inputs& inputs) {
       f[joint.v_begin] -= joint.stiffness * (c.state.q[joint.q_begin] - joint.rest);
     }
   }
-  for (std::size_t i = 0; i < c.model.drives.size(); ++i) {
-    const Drive& drive = c.model.drives[i];
-    const Joint& joint = c.model.joints[drive.joint];
-    const auto k = static_cast<Eigen::Index>(i);
-    const bool holds = drive.mode == DriveMode::kPosition || drive.mode == DriveMode::kImpedance;
-    const bool follows = drive.mode == DriveMode::kVelocity || drive.mode == DriveMode::kImpedance;
-    const double stiffness = holds ? drive.stiffness : 0.0;
-    const double damping = drive.mode == DriveMode::kTorque ? 0.0 : drive.damping;
-    const double slope = dt * (damping + dt * stiffness);
-    double effort = inputs.feedforward[k] + stiffness * (inputs.target[k] - c.state.q[joint.q_begin]);
-    if (follows) effort += damping * inputs.target_velocity[k];
-    if (drive.mode == DriveMode::kImpedance) effort -= c.out.compensation[joint.v_begin];
-    if (slope == 0.0) {
-      f[joint.v_begin] += std::clamp(effort, -drive.effort_limit, drive.effort_limit);
-    } else if (std::isinf(drive.effort_limit)) {
-      implicit[joint.v_begin] += slope;
-      f[joint.v_begin] += effort;
-    } else {
-      Row row;
-      row.b = row.k = slope;
-      row.e = -dt * effort / slope;
-      row.limit = dt * drive.effort_limit;
-      add_joint_side(c, drive.joint, 0, 1.0, row);
-      c.out.problem.soft.push_back(row);
-      c.out.soft.push_back({RowRole::kDrive, static_cast<int>(i), 0});
-      if (std::abs(c.state.impulse_of(c.out.soft.back().key())) < 0.999 * row.limit)  // it had force to spare
-        c.out.resistance[joint.v_begin] += slope;
-    }
-  }
+  for (std::size_t i = 0; i < c.model.drives.size(); ++i) add_drive(c, inputs, static_cast<int>(i));
 }
 
 void write_single(Context& c, int t) {
@@ -316,6 +332,40 @@ void add_closures(Context& c) {
   }
 }
 
+void add_tendons(Context& c) {
+  for (std::size_t i = 0; i < c.model.tendons.size(); ++i) {
+    const Tendon& tendon = c.model.tendons[i];
+    const auto index = static_cast<int>(i);
+    const double x = tendon_position(c.model, tendon, c.state.q);
+    for (const RowRole role : {RowRole::kTendonLower, RowRole::kTendonUpper}) {
+      const bool lower = role == RowRole::kTendonLower;
+      if (!std::isfinite(lower ? tendon.lower : tendon.upper)) continue;
+      Row row;
+      row.e = gap_bias(c, lower ? x - tendon.lower : tendon.upper - x);
+      add_tendon_sides(c, tendon, lower ? 1.0 : -1.0, row);
+      c.out.problem.hard.push_back(row);
+      c.out.hard.push_back({role, index, 0});
+    }
+    if (tendon.dry_friction > 0.0) {
+      Row row;
+      row.limit = c.dt * tendon.dry_friction;
+      add_tendon_sides(c, tendon, 1.0, row);
+      c.out.problem.bounded.push_back(row);
+      c.out.bounded.push_back({RowRole::kTendonFriction, index, 0});
+    }
+    const double stretch = x - std::clamp(x, tendon.rest_lower, tendon.rest_upper);
+    const bool slack = stretch == 0.0 && tendon.rest_lower < tendon.rest_upper;
+    Row row;
+    row.k = slack ? 0.0 : c.dt * tendon.stiffness;
+    row.b = c.dt * tendon.damping + c.dt * row.k;
+    row.e = stretch;
+    if (row.b == 0.0) continue;
+    add_tendon_sides(c, tendon, 1.0, row);
+    c.out.problem.soft.push_back(row);
+    c.out.soft.push_back({RowRole::kTendonSpring, index, 0});
+  }
+}
+
 void add_springs(Context& c) {
   for (std::size_t i = 0; i < c.model.springs.size(); ++i) {
     const Spring& spring = c.model.springs[i];
@@ -375,6 +425,7 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
   add_limits_and_friction(c);
   add_closures(c);
   add_springs(c);
+  add_tendons(c);
 }
 
 bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, Assembly& out) {

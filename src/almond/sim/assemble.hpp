@@ -13,6 +13,7 @@
 //   closure       equality, e = closure_erp φ/dt (capped) + dt/2 J̇v: the second term removes the drift of turning links
 //   spring        soft (4): λ = -dt k (x - x0 + dt J v̂) - dt b J v̂
 //   drive         soft, the same with its effort limit as bound
+//   tendon        limits, friction and spring likewise, along Σ coefficient v
 
 #include "almond/collision/contact_point.hpp"
 #include "almond/dynamics/drift.hpp"
@@ -22,8 +23,19 @@
 
 namespace almond {
 
-/// What a one-row constraint stands for; `index` is the joint, closure, spring or drive.
-enum class RowRole : std::uint8_t { kLowerLimit, kUpperLimit, kDryFriction, kClosure, kSpring, kDrive };
+/// What a one-row constraint stands for; `index` is the joint, closure, spring, drive or tendon.
+enum class RowRole : std::uint8_t {
+  kLowerLimit,
+  kUpperLimit,
+  kDryFriction,
+  kClosure,
+  kSpring,
+  kDrive,
+  kTendonLower,
+  kTendonUpper,
+  kTendonFriction,
+  kTendonSpring
+};
 
 struct RowTag {
   RowRole role;

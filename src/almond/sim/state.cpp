@@ -146,7 +146,8 @@ std::uint64_t fingerprint(const Model& model) {
     w.put(geom.radius);
     put_pose(geom.X_BG);
   }
-  for (const std::size_t count : {model.drives.size(), model.springs.size(), model.closures.size()})
+  for (const std::size_t count :
+       {model.drives.size(), model.springs.size(), model.closures.size(), model.tendons.size()})
     w.put(static_cast<std::uint64_t>(count));
   return fnv1a(w.bytes.data(), w.bytes.size());
 }

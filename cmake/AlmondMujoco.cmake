@@ -1,0 +1,28 @@
+# almond_link_mujoco(TARGET): MuJoCo's library and headers as they lie in its Python wheel. Looked for in ALMOND_MUJOCO_DIR,
+# in .venv, and in the environment's virtual environment; without them MJCF files are refused with a word on how to get it.
+option(ALMOND_MUJOCO "Read MJCF files by MuJoCo's library where it is found" ON)
+
+function(almond_link_mujoco target)
+  if(NOT ALMOND_MUJOCO)
+    return()
+  endif()
+  file(GLOB folders ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/mujoco
+       $ENV{VIRTUAL_ENV}/lib/python3*/site-packages/mujoco)
+  set(hints ${ALMOND_MUJOCO_DIR} ${folders})
+  find_path(ALMOND_MUJOCO_INCLUDE mujoco/mujoco.h HINTS ${hints} PATH_SUFFIXES include)
+  foreach(folder IN LISTS hints)
+    file(GLOB libraries ${folder}/libmujoco.so.*)
+    if(libraries AND NOT ALMOND_MUJOCO_LIBRARY)
+      list(GET libraries 0 library)
+      set(ALMOND_MUJOCO_LIBRARY ${library} CACHE FILEPATH "MuJoCo's shared library")
+    endif()
+  endforeach()
+  if(NOT ALMOND_MUJOCO_INCLUDE OR NOT ALMOND_MUJOCO_LIBRARY)
+    message(STATUS "MuJoCo not found: MJCF files cannot be read (pip install mujoco-core into .venv)")
+    return()
+  endif()
+  message(STATUS "MJCF by ${ALMOND_MUJOCO_LIBRARY}")
+  target_include_directories(${target} SYSTEM PRIVATE ${ALMOND_MUJOCO_INCLUDE})
+  target_link_libraries(${target} PRIVATE ${ALMOND_MUJOCO_LIBRARY})
+  target_compile_definitions(${target} PRIVATE ALMOND_HAVE_MUJOCO)
+endfunction()

@@ -1,0 +1,225 @@
+// Equality constraints, tendons and actuators of an MJCF file.
+
+#ifdef ALMOND_HAVE_MUJOCO
+
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "almond/base/text.hpp"
+#include "almond/load/mjcf_reader.hpp"
+
+namespace almond {
+namespace {
+
+Vec3 vec3(const mjtNum* x) { return {x[0], x[1], x[2]}; }
+
+bool is_one_dof(const MjcfReader& r, int joint) {
+  return r.m.jnt_type[joint] == mjJNT_HINGE || r.m.jnt_type[joint] == mjJNT_SLIDE;
+}
+
+/// q1 = ref1 + a0 + a1 (q2 - ref2); without a second joint q1 is held.
+bool make_mimic(MjcfReader& r, int i, Closure& closure) {
+  const mjModel& m = r.m;
+  const int j1 = m.eq_obj1id[i], j2 = m.eq_obj2id[i];
+  const mjtNum* data = m.eq_data + mjNEQDATA * i;
+  if (!is_one_dof(r, j1) || (j2 >= 0 && !is_one_dof(r, j2))) return false;
+  r.ignore("higher order of a joint equality", j2 >= 0 && (data[2] != 0.0 || data[3] != 0.0 || data[4] != 0.0));
+  const double ref1 = m.qpos0[m.jnt_qposadr[j1]];
+  closure.kind = ClosureKind::kMimic;
+  closure.a = r.file.joints[j1];
+  closure.b = j2 >= 0 ? r.file.joints[j2] : closure.a;
+  closure.ratio = j2 >= 0 ? data[1] : 0.0;
+  closure.offset = ref1 + data[0] - (j2 >= 0 ? closure.ratio * m.qpos0[m.jnt_qposadr[j2]] : 0.0);
+  return true;
+}
+
+bool make_closure(MjcfReader& r, int i, Closure& closure) {
+  const mjModel& m = r.m;
+  const mjtNum* data = m.eq_data + mjNEQDATA * i;
+  if (m.eq_type[i] == mjEQ_JOINT) return make_mimic(r, i, closure);
+  if ((m.eq_type[i] != mjEQ_CONNECT && m.eq_type[i] != mjEQ_WELD) || m.eq_objtype[i] != mjOBJ_BODY) return false;
+  closure.a = r.file.bodies[m.eq_obj1id[i]];
+  closure.b = r.file.bodies[m.eq_obj2id[i]];
+  if (m.eq_type[i] == mjEQ_CONNECT) {
+    closure.X_a.p = vec3(data);
+    closure.X_b.p = vec3(data + 3);
+  } else {  // data: point of body 2, then where body 2 is in body 1
+    closure.kind = ClosureKind::kWeld;
+    const Vec4 q(data[6], data[7], data[8], data[9]);
+    closure.X_b.p = vec3(data);
+    closure.X_a = Pose{quaternion_to_matrix(q.normalized()), vec3(data + 3)} * closure.X_b;
+  }
+  // The file's world may lie elsewhere.
+  if (m.eq_obj1id[i] == 0) closure.X_a = r.file.X_WF * closure.X_a;
+  if (m.eq_obj2id[i] == 0) closure.X_b = r.file.X_WF * closure.X_b;
+  return true;
+}
+
+const char* equality_name(int type) {
+  switch (type) {
+    case mjEQ_CONNECT:
+    case mjEQ_WELD:
+      return "equality between sites";
+    case mjEQ_TENDON:
+      return "equality of tendons";
+    case mjEQ_JOINT:
+      return "equality of ball or free joints";
+    default:
+      return "equality of a flex";
+  }
+}
+
+/// What a drive pulls at, and how far one unit of the actuator moves it.
+bool find_transmission(const MjcfReader& r, int i, const std::vector<int>& tendon_of, Drive& drive) {
+  const mjModel& m = r.m;
+  const int id = m.actuator_trnid[2 * i];
+  switch (m.actuator_trntype[i]) {
+    case mjTRN_JOINT:
+    case mjTRN_JOINTINPARENT:
+      if (!is_one_dof(r, id)) return false;
+      drive.joint = r.file.joints[id];
+      return true;
+    case mjTRN_TENDON:
+      drive.tendon = tendon_of[id];
+      return drive.tendon >= 0;
+    default:
+      return false;
+  }
+}
+
+/// force = gain u + bias0 + bias1 length + bias2 velocity, with length = gear q. False for any other.
+bool find_gains(const mjModel& m, int i, double& gain, Vec3& bias) {
+  if (m.actuator_dyntype[i] != mjDYN_NONE || m.actuator_plugin[i] >= 0 || m.actuator_ctrlnum[i] != 1) return false;
+  const mjtNum* g = m.actuator_gainprm + mjNGAIN * i;
+  const bool plain =
+      m.actuator_gaintype[i] == mjGAIN_FIXED || (m.actuator_gaintype[i] == mjGAIN_AFFINE && g[1] == 0.0 && g[2] == 0.0);
+  if (!plain || (m.actuator_biastype[i] != mjBIAS_NONE && m.actuator_biastype[i] != mjBIAS_AFFINE)) return false;
+  gain = g[0];
+  bias = m.actuator_biastype[i] == mjBIAS_AFFINE ? vec3(m.actuator_biasprm + mjNBIAS * i) : Vec3(0.0, 0.0, 0.0);
+  return bias[1] <= 0.0 && bias[2] <= 0.0;
+}
+
+double force_limit(MjcfReader& r, int i, const Drive& drive) {
+  const mjModel& m = r.m;
+  double limit = kInfinity;
+  const auto narrow = [&](const mjtNum* range, double scale) {
+    r.ignore("one-sided force range of an actuator (taken as both-sided)", range[0] != -range[1]);
+    limit = std::min(limit, scale * std::max(std::abs(range[0]), std::abs(range[1])));
+  };
+  const double gear = std::abs(m.actuator_gear[6 * m.actuator_outadr[i]]);
+  if (m.actuator_forcelimited[i]) narrow(m.actuator_forcerange + 2 * i, gear);
+  const int id = m.actuator_trnid[2 * i];
+  if (drive.joint >= 0 && m.jnt_actfrclimited[id]) narrow(m.jnt_actfrcrange + 2 * id, 1.0);
+  if (drive.tendon >= 0 && m.tendon_actfrclimited[id]) narrow(m.tendon_actfrcrange + 2 * id, 1.0);
+  return limit;
+}
+
+/// The drive of actuator i and its control; false where it has no counterpart.
+bool read_actuator(MjcfReader& r, int i, const std::vector<int>& tendon_of, Control& control) {
+  const mjModel& m = r.m;
+  Drive drive;
+  double gain = 0.0;
+  Vec3 bias;
+  if (!find_transmission(r, i, tendon_of, drive) || !find_gains(m, i, gain, bias)) return false;
+  const double gear = m.actuator_gear[6 * m.actuator_outadr[i]];
+  drive.name = control.name;
+  drive.stiffness = -bias[1] * gear * gear;
+  drive.damping = -bias[2] * gear * gear;
+  drive.effort_limit = force_limit(r, i, drive);
+  double unit = gear;  // of the drive's input, per unit of force
+  if (drive.stiffness > 0.0) {
+    drive.mode = DriveMode::kPosition;
+    control.input = Control::Input::kTarget;
+    unit = gear / drive.stiffness;
+  } else if (drive.damping > 0.0) {
+    drive.mode = DriveMode::kVelocity;
+    control.input = Control::Input::kTargetVelocity;
+    unit = gear / drive.damping;
+  }
+  if (!(drive.effort_limit > 0.0)) return false;
+  control.scale = unit * gain;
+  control.offset = unit * bias[0];
+  const int u = m.actuator_ctrladr[i];
+  if (m.actuator_ctrllimited[u] && !r.disabled(mjDSBL_CLAMPCTRL)) {
+    control.lower = m.actuator_ctrlrange[2 * u];
+    control.upper = m.actuator_ctrlrange[2 * u + 1];
+  }
+  const double start = control.scale * std::clamp(0.0, control.lower, control.upper) + control.offset;
+  if (control.input == Control::Input::kTarget) drive.target = start;
+  if (control.input == Control::Input::kTargetVelocity) drive.target_velocity = start;
+  if (control.input == Control::Input::kFeedforward) drive.feedforward = start;
+  control.drive = r.builder.add_drive(drive);
+  return true;
+}
+
+}  // namespace
+
+void read_equality(MjcfReader& r) {
+  const mjModel& m = r.m;
+  if (r.disabled(mjDSBL_EQUALITY)) return;
+  for (int i = 0; i < m.neq; ++i) {
+    Closure closure;
+    closure.name = r.name_of(m.name_eqadr, i, "equality" + std::to_string(i));
+    if (!m.eq_active0[i]) {
+      r.ignore("equality that is not active");
+    } else if (!make_closure(r, i, closure)) {
+      r.ignore(equality_name(m.eq_type[i]));
+    } else {
+      r.builder.add_closure(closure);
+    }
+  }
+}
+
+void read_tendons(MjcfReader& r, std::vector<int>& tendon_of) {
+  const mjModel& m = r.m;
+  tendon_of.assign(m.ntendon, -1);
+  for (int t = 0; t < m.ntendon; ++t) {
+    Tendon tendon;
+    tendon.name = r.name_of(m.name_tendonadr, t, "tendon" + std::to_string(t));
+    bool fixed = true;
+    for (int k = m.tendon_adr[t]; k < m.tendon_adr[t] + m.tendon_num[t]; ++k) {
+      fixed = fixed && m.wrap_type[k] == mjWRAP_JOINT;
+      if (fixed) tendon.terms.emplace_back(r.file.joints[m.wrap_objid[k]], m.wrap_prm[k]);
+    }
+    if (!fixed) {
+      r.ignore("spatial tendon");
+      continue;
+    }
+    if (m.tendon_treenum[t] > 2) {
+      r.ignore("tendon over more than two robots");
+      continue;
+    }
+    if (m.tendon_limited[t] && !r.disabled(mjDSBL_LIMIT)) {
+      tendon.lower = m.tendon_range[2 * t];
+      tendon.upper = m.tendon_range[2 * t + 1];
+    }
+    if (!r.disabled(mjDSBL_SPRING)) tendon.stiffness = m.tendon_stiffness[t];
+    if (!r.disabled(mjDSBL_DAMPER)) tendon.damping = m.tendon_damping[t];
+    tendon.rest_lower = m.tendon_lengthspring[2 * t];
+    tendon.rest_upper = m.tendon_lengthspring[2 * t + 1];
+    if (!r.disabled(mjDSBL_FRICTIONLOSS)) tendon.dry_friction = m.tendon_frictionloss[t];
+    r.ignore("armature of a tendon", m.tendon_armature[t] != 0.0);
+    tendon_of[t] = r.builder.add_tendon(tendon);
+  }
+}
+
+void read_actuators(MjcfReader& r, const std::vector<int>& tendon_of) {
+  const mjModel& m = r.m;
+  r.file.controls.resize(m.nu);
+  for (int i = 0; i < m.nactuator; ++i) {
+    Control control;
+    control.name = r.name_of(m.name_actuatoradr, i, "actuator" + std::to_string(i));
+    if (r.disabled(mjDSBL_ACTUATION) || !read_actuator(r, i, tendon_of, control)) {
+      control.drive = -1;
+      r.ignore("actuator (site, body, ball joint, muscle, activation, negative gain, ...)");
+    }
+    for (int u = m.actuator_ctrladr[i]; u < m.actuator_ctrladr[i] + m.actuator_ctrlnum[i]; ++u)
+      r.file.controls[u] = control;
+  }
+}
+
+}  // namespace almond
+
+#endif

@@ -1,0 +1,217 @@
+// Geoms of an MJCF file, and which of them may touch.
+
+#ifdef ALMOND_HAVE_MUJOCO
+
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+#include "almond/load/mjcf_reader.hpp"
+
+namespace almond {
+namespace {
+
+/// Shapes of the file's meshes, made once.
+struct MeshShapes {
+  std::vector<Shape> shapes;
+  std::vector<char> made;
+};
+
+TriangleSoup make_soup(const mjModel& m, int mesh) {
+  TriangleSoup soup;
+  const float* vertices = m.mesh_vert + 3 * m.mesh_vertadr[mesh];
+  for (int i = 0; i < m.mesh_vertnum[mesh]; ++i)
+    soup.vertices.emplace_back(vertices[3 * i], vertices[3 * i + 1], vertices[3 * i + 2]);
+  const int* faces = m.mesh_face + 3 * m.mesh_faceadr[mesh];
+  for (int i = 0; i < m.mesh_facenum[mesh]; ++i)
+    soup.triangles.push_back({faces[3 * i], faces[3 * i + 1], faces[3 * i + 2]});
+  return soup;
+}
+
+const Shape& mesh_shape(MjcfReader& r, int mesh, MeshShapes& meshes) {
+  if (meshes.made.empty()) {
+    meshes.made.assign(r.m.nmesh, 0);
+    meshes.shapes.resize(r.m.nmesh, Sphere{1.0});
+  }
+  if (meshes.made[mesh] == 0) {
+    TriangleSoup soup = make_soup(r.m, mesh);
+    const std::string name = r.name_of(r.m.name_meshadr, mesh, "mesh" + std::to_string(mesh));
+    const std::size_t triangles = soup.triangles.size();
+    if (r.options.meshes == MeshUse::kTriangles) {
+      meshes.shapes[mesh] = make_triangle_mesh(std::move(soup));
+    } else {
+      try {
+        const auto hull = make_polytope(soup.vertices);
+        r.notes.said.push_back("mesh " + quote(name) + ": " + std::to_string(triangles) +
+                               " triangles as their convex hull of " + std::to_string(hull->vertices.size()) +
+                               " vertices");
+        meshes.shapes[mesh] = ConvexMesh{hull};
+      } catch (const Error& error) {
+        throw Error("mesh " + quote(name) + ": " + error.what());
+      }
+    }
+    meshes.made[mesh] = 1;
+  }
+  return meshes.shapes[mesh];
+}
+
+HeightField make_height_field(const mjModel& m, int id) {
+  auto grid = std::make_shared<HeightGrid>();
+  grid->rows = m.hfield_nrow[id];
+  grid->columns = m.hfield_ncol[id];
+  grid->half_x = m.hfield_size[4 * id];
+  grid->half_y = m.hfield_size[4 * id + 1];
+  const float* data = m.hfield_data + m.hfield_adr[id];
+  for (int i = 0; i < grid->rows * grid->columns; ++i) grid->height.push_back(m.hfield_size[4 * id + 2] * data[i]);
+  return {grid};
+}
+
+/// False for what has no shape here.
+bool make_shape(MjcfReader& r, int g, MeshShapes& meshes, Shape& shape) {
+  const mjModel& m = r.m;
+  const mjtNum* size = m.geom_size + 3 * g;
+  switch (m.geom_type[g]) {
+    case mjGEOM_PLANE:
+      shape = Plane{};
+      return true;
+    case mjGEOM_SPHERE:
+      shape = Sphere{size[0]};
+      return true;
+    case mjGEOM_CAPSULE:
+      shape = Capsule{size[0], size[1]};
+      return true;
+    case mjGEOM_CYLINDER:
+      shape = Cylinder{size[0], size[1]};
+      return true;
+    case mjGEOM_BOX:
+      shape = Box{Vec3(size[0], size[1], size[2])};
+      return true;
+    case mjGEOM_ELLIPSOID:
+      shape = Ellipsoid{Vec3(size[0], size[1], size[2])};
+      return true;
+    case mjGEOM_HFIELD:
+      shape = make_height_field(m, m.geom_dataid[g]);
+      return true;
+    case mjGEOM_MESH:
+      if (r.options.meshes == MeshUse::kNone) return false;
+      shape = mesh_shape(r, m.geom_dataid[g], meshes);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool in_pair(const mjModel& m, int g) {
+  for (int i = 0; i < m.npair; ++i)
+    if (m.pair_geom1[i] == g || m.pair_geom2[i] == g) return true;
+  return false;
+}
+
+/// MuJoCo lets a pair touch if the type of one meets the affinity of the other; here both must meet. Geoms of the same
+/// type and affinity form a class with a bit of its own, and a mask of the classes it touches.
+struct Classes {
+  std::vector<std::pair<int, int>> kinds;  // contype, conaffinity
+
+  int index(int type, int affinity) {
+    const auto found = std::find(kinds.begin(), kinds.end(), std::pair(type, affinity));
+    if (found != kinds.end()) return static_cast<int>(found - kinds.begin());
+    kinds.emplace_back(type, affinity);
+    return static_cast<int>(kinds.size()) - 1;
+  }
+  [[nodiscard]] std::uint32_t mask(int of) const {
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const bool meet = (kinds[of].first & kinds[i].second) != 0 || (kinds[i].first & kinds[of].second) != 0;
+      if (meet) bits |= 1U << i;
+    }
+    return bits;
+  }
+};
+
+/// A body and the one it hangs on do not touch, unless that one stands still; bodies welded together count as one. The
+/// builder does the same where a body has one joint; several joints put massless bodies in between.
+void filter_parents(MjcfReader& r) {
+  const mjModel& m = r.m;
+  for (int b = 1; b < m.nbody; ++b) {
+    const int own = m.body_weldid[b];
+    if (own == 0) continue;
+    const int above = m.body_parentid[own], parent = m.body_weldid[above];
+    if (parent == 0) {
+      if (above > 0) r.builder.include(r.file.bodies[above], r.file.bodies[b]);
+      continue;
+    }
+    if (m.body_jntnum[own] < 2) continue;
+    for (int k = 1; k < m.nbody; ++k)
+      if (m.body_weldid[k] == parent) r.builder.exclude(r.file.bodies[k], r.file.bodies[b]);
+  }
+}
+
+}  // namespace
+
+void read_geoms(MjcfReader& r) {
+  const mjModel& m = r.m;
+  r.file.geoms.assign(m.ngeom, -1);
+  if (r.disabled(mjDSBL_CONTACT)) {
+    r.notes.said.emplace_back("contacts are switched off in the file");
+    return;
+  }
+  Classes classes;
+  for (int g = 0; g < m.ngeom; ++g) static_cast<void>(classes.index(m.geom_contype[g], m.geom_conaffinity[g]));
+  require(classes.kinds.size() <= 32, "contype and conaffinity come in " + std::to_string(classes.kinds.size()) +
+                                          " combinations, expected at most 32");
+  MeshShapes meshes;
+  int visual = 0;
+  for (int g = 0; g < m.ngeom; ++g) {
+    if (m.geom_contype[g] == 0 && m.geom_conaffinity[g] == 0 && !in_pair(m, g)) {
+      ++visual;
+      continue;
+    }
+    GeomSpec spec;
+    if (!make_shape(r, g, meshes, spec.shape)) {
+      r.ignore(m.geom_type[g] == mjGEOM_MESH ? "mesh geom (not asked for)" : "geom of a signed distance field");
+      continue;
+    }
+    const int body = m.geom_bodyid[g];
+    spec.name = r.name_of(m.name_geomadr, g, "geom" + std::to_string(g));
+    spec.body = r.file.bodies[body];
+    const Vec4 q(m.geom_quat[4 * g], m.geom_quat[4 * g + 1], m.geom_quat[4 * g + 2], m.geom_quat[4 * g + 3]);
+    spec.X_BG = {quaternion_to_matrix(q.normalized()),
+                 Vec3(m.geom_pos[3 * g], m.geom_pos[3 * g + 1], m.geom_pos[3 * g + 2])};
+    if (body == 0) spec.X_BG = r.file.X_WF * spec.X_BG;
+    spec.material.mu = m.geom_condim[g] == 1 ? 0.0 : m.geom_friction[3 * g];
+    const int kind = classes.index(m.geom_contype[g], m.geom_conaffinity[g]);
+    spec.group = 1U << kind;
+    spec.mask = classes.mask(kind);
+    r.file.geoms[g] = r.builder.add_geom(spec);
+    r.ignore("torsional or rolling friction of a geom (condim 4, 6)", m.geom_condim[g] > 3);
+    r.ignore("priority of a geom", m.geom_priority[g] != 0);
+    r.ignore("adhesion of a geom", m.geom_adhesion[g] != 0.0);
+    bool belt = false;
+    for (int k = 0; k < 6; ++k) belt = belt || m.geom_surfacevel[6 * g + k] != 0.0;
+    r.ignore("surface velocity of a geom", belt);
+  }
+  if (visual > 0) r.notes.said.push_back(std::to_string(visual) + " geoms are visual only");
+}
+
+void read_filters(MjcfReader& r) {
+  const mjModel& m = r.m;
+  if (r.disabled(mjDSBL_FILTERPARENT)) {
+    for (int b = 1; b < m.nbody; ++b) r.builder.include(r.file.bodies[m.body_parentid[b]], r.file.bodies[b]);
+  } else {
+    filter_parents(r);
+  }
+  for (int i = 0; i < m.nexclude; ++i)
+    r.builder.exclude(r.file.bodies[m.exclude_signature[i] >> 16], r.file.bodies[m.exclude_signature[i] & 0xffff]);
+  for (int i = 0; i < m.npair; ++i) {
+    const int a = r.file.geoms[m.pair_geom1[i]], b = r.file.geoms[m.pair_geom2[i]];
+    if (a < 0 || b < 0) continue;
+    r.builder.add_pair(a, b, {m.pair_dim[i] == 1 ? 0.0 : m.pair_friction[5 * i], 0.0});
+    r.ignore("torsional or rolling friction of a pair (condim 4, 6)", m.pair_dim[i] > 3);
+  }
+}
+
+}  // namespace almond
+
+#endif
