@@ -13,6 +13,7 @@
 #include "almond/base/timer.hpp"
 #include "almond/load/file_io.hpp"
 #include "almond/load/problem_file.hpp"
+#include "almond/load/write_mjcf.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
 #include "apps/interrupt.hpp"
@@ -31,7 +32,7 @@ constexpr std::size_t kShownRemarks = 10;
 struct RunArguments {
   SceneArguments scene;
   std::vector<std::string> dumps;  // STEP=FILE
-  std::string json, trajectory, save_state, load_state;
+  std::string json, trajectory, save_state, load_state, mjcf;
   bool strict = false;
 };
 
@@ -68,8 +69,10 @@ Dump parse_dump(const std::string& text, int steps) {
 }
 
 void check_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps) {
-  std::vector<std::pair<std::string, std::string>> outputs = {
-      {"--json", arguments.json}, {"--trajectory", arguments.trajectory}, {"--save-state", arguments.save_state}};
+  std::vector<std::pair<std::string, std::string>> outputs = {{"--json", arguments.json},
+                                                              {"--trajectory", arguments.trajectory},
+                                                              {"--save-state", arguments.save_state},
+                                                              {"--write-mjcf", arguments.mjcf}};
   for (const Dump& dump : dumps) outputs.emplace_back("--dump-problem", dump.path);
   std::set<std::string> files;
   for (const auto& [option, path] : outputs) {
@@ -108,6 +111,24 @@ void print_remarks(const std::vector<std::string>& remarks) {
   if (shown < remarks.size()) std::fprintf(stderr, "remark: %zu more, see --json\n", remarks.size() - shown);
 }
 
+/// What was done to a robot file, and what in it has no effect. Hulls of meshes are told in one line.
+void print_notes(const FileNotes& notes) {
+  std::vector<std::string> lines;
+  int hulls = 0;
+  for (const std::string& note : notes.said) {
+    if (note.find("as their convex hull") != std::string::npos) {
+      ++hulls;
+    } else {
+      lines.push_back(note);
+    }
+  }
+  if (hulls > 0) lines.push_back(std::to_string(hulls) + " meshes collide as their convex hulls; see almond inspect");
+  if (!notes.ignored.empty()) lines.push_back("without effect: " + ignored_text(notes));
+  const std::size_t shown = std::min(lines.size(), kShownRemarks);
+  for (std::size_t i = 0; i < shown; ++i) std::fprintf(stderr, "note: %s\n", lines[i].c_str());
+  if (shown < lines.size()) std::fprintf(stderr, "note: %zu more, see almond inspect\n", lines.size() - shown);
+}
+
 /// Writes all outputs, also those behind one that fails; then says what failed first.
 void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps, const std::string& json,
                    const Simulation& simulation, const RunRecord& record) {
@@ -122,6 +143,14 @@ void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
   attempt([&] { write_output(arguments.json, json); });
   if (!arguments.trajectory.empty())
     attempt([&] { write_output(arguments.trajectory, to_npz(record.trajectory, arguments.trajectory)); });
+  if (!arguments.mjcf.empty()) {
+    attempt([&] {
+      FileNotes notes;
+      write_output(arguments.mjcf, write_mjcf(simulation.model(), simulation.options().dt, notes));
+      if (!notes.ignored.empty())
+        std::fprintf(stderr, "note: %s cannot hold %s\n", arguments.mjcf.c_str(), ignored_text(notes).c_str());
+    });
+  }
   if (!arguments.save_state.empty())
     attempt([&] { write_output(arguments.save_state, serialize(simulation.state())); });
   for (const Dump& dump : dumps) {
@@ -132,9 +161,11 @@ void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
 }
 
 int run_run(RunArguments& arguments) {
+  arguments.scene.file.strict = arguments.strict;
   find_scene_name(arguments.scene.assignments, arguments.scene.name);
   find_scene_name(arguments.dumps, arguments.scene.name);
-  scenes::Scene scene = make_scene(arguments.scene);
+  scenes::LoadedScene loaded = make_scene(arguments.scene);
+  scenes::Scene& scene = loaded.scene;
   std::vector<Dump> dumps;
   for (const std::string& text : arguments.dumps) dumps.push_back(parse_dump(text, scene.steps));
   check_outputs(arguments, dumps);
@@ -142,6 +173,7 @@ int run_run(RunArguments& arguments) {
   Simulation simulation(std::move(scene.model), scene.options, arguments.scene.seed);
   if (!arguments.load_state.empty())
     simulation.state() = deserialize(read_file(arguments.load_state), simulation.model(), arguments.load_state);
+  print_notes(loaded.notes);
   print_remarks(simulation.model().remarks);
 
   RunOptions options;
@@ -150,7 +182,8 @@ int run_run(RunArguments& arguments) {
   for (const Dump& dump : dumps) options.dump_steps.push_back(dump.step);
   const RunRecord record = run_with_progress(scene, simulation, std::move(options));
 
-  const bool stdout_taken = arguments.json == "-" || arguments.trajectory == "-" || arguments.save_state == "-";
+  const bool stdout_taken =
+      arguments.json == "-" || arguments.trajectory == "-" || arguments.save_state == "-" || arguments.mjcf == "-";
   std::fputs(run_summary(scene, simulation, record, !stdout_taken && use_colour()).c_str(),
              stdout_taken ? stderr : stdout);
   const std::string json = run_json(scene, simulation, record, arguments.scene.seed);
@@ -164,7 +197,8 @@ int run_run(RunArguments& arguments) {
 Action add_run_command(CLI::App& command) {
   const auto o = std::make_shared<RunArguments>();
   SceneArguments& s = o->scene;
-  command.add_option("SCENE", s.name, "a scene by name; almond scenes lists them");
+  command.add_option("SCENE", s.name,
+                     "a scene by name (almond scenes lists them), or a file: .urdf, .xml, .mjcf, .json");
   command.add_option("--solver", s.solver,
                      "auto (default), canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn");
   expect_whole(command.add_option("--steps", s.steps, "number of steps (default: the scene's)"));
@@ -190,7 +224,10 @@ Action add_run_command(CLI::App& command) {
                      "repeated");
   command.add_option("--save-state", o->save_state, "write the state after the last step");
   command.add_option("--load-state", o->load_state, "go on from a saved state");
-  command.add_flag("--strict", o->strict, "exit 1 unless every step reaches the tolerance");
+  command.add_flag("--strict", o->strict,
+                   "exit 1 unless every step reaches the tolerance; refuse files with elements that have no effect");
+  command.add_option("--write-mjcf", o->mjcf, "write the model as MJCF, to open it in MuJoCo");
+  add_file_options(command, s.file);
   return [o] { return run_run(*o); };
 }
 

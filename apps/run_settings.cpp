@@ -1,8 +1,8 @@
 #include "apps/run_settings.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <variant>
 
@@ -57,13 +57,13 @@ std::vector<std::string> known_keys(const scenes::SceneInfo& info) {
                              : info.name + " has " + own));
 }
 
-void refuse_files(const std::string& name) {
-  std::string extension = std::filesystem::path(name).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-  require(extension != ".urdf" && extension != ".xml" && extension != ".mjcf" && extension != ".xacro",
-          name + ": robot files are not read yet; almond scenes lists what can be run");
+bool any_given(const FileArguments& a) {
+  return a.base || a.meshes || a.keyframe || !a.joints.empty() || !a.search.empty() || !a.objects.empty() || a.floor ||
+         a.hold || a.no_self_collision;
 }
+
+/// A scene without parameters: only step options and solver settings can be set.
+scenes::SceneInfo info_of_file(const std::string& name) { return {name, "", {}, {}}; }
 
 template <class Value>
 void set_if_given(const std::optional<Value>& given, Value& field) {
@@ -72,10 +72,65 @@ void set_if_given(const std::optional<Value>& given, Value& field) {
 
 }  // namespace
 
-scenes::Scene make_scene(const SceneArguments& arguments) {
+scenes::LoadedScene load_file(const std::string& path, const FileArguments& arguments) {
+  SceneFile description = scenes::describe_file(path);
+  for (SceneRobot& robot : description.robots) {
+    FileOptions& options = robot.options;
+    if (arguments.base) options.base = base_from_string(*arguments.base, "--base");
+    if (arguments.meshes) options.meshes = mesh_use_from_string(*arguments.meshes, "--meshes");
+    if (arguments.keyframe) robot.keyframe = *arguments.keyframe;
+    options.search.insert(options.search.begin(), arguments.search.begin(), arguments.search.end());
+    for (const std::string& assignment : arguments.joints) {
+      const auto [name, value] = split_assignment(assignment);
+      options.joints[name] = parse_value(name, value);
+    }
+    robot.hold = robot.hold || arguments.hold;
+    options.self_collision = options.self_collision && !arguments.no_self_collision;
+  }
+  if (arguments.floor) {
+    description.floor_below = *arguments.floor == "below";
+    if (description.floor_below) description.floor.reset();
+    if (!description.floor_below) description.floor = parse_value("--floor", *arguments.floor);
+  }
+  for (std::size_t i = 0; i < arguments.objects.size(); ++i)
+    description.objects.push_back(parse_object(arguments.objects[i], "--object"));
+  scenes::LoadedScene loaded = scenes::load_scene(description);
+  require(!arguments.strict || loaded.notes.ignored.empty(),
+          path + ": has elements without effect: " + ignored_text(loaded.notes) + " (--strict)");
+  return loaded;
+}
+
+void add_file_options(CLI::App& command, FileArguments& a) {
+  command.add_option("--base", a.base, "of robot files: file (default), fixed or floating");
+  command.add_option("--joint", a.joints, "NAME=VALUE: start value of a joint of a robot file; may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--keyframe", a.keyframe, "start at a keyframe of an MJCF file");
+  command.add_flag("--hold", a.hold, "drives keep all joints without one where they start");
+  command.add_option("--meshes", a.meshes, "collide as: hull (default), triangles or none");
+  command.add_option("--search", a.search, "a folder for package:// and relative mesh paths; may be repeated")
+      ->allow_extra_args(false);
+  command.add_flag("--no-self-collision", a.no_self_collision, "links of one robot file do not touch each other");
+  command.add_option("--floor", a.floor, "put a floor at this height, or \"below\": 5 cm below everything");
+  command
+      .add_option("--object", a.objects,
+                  "JSON of one object of a scene file, such as '{\"shape\": \"box\", \"size\": [1, 1, 0.1]}'; "
+                  "may be repeated")
+      ->allow_extra_args(false);
+}
+
+std::string ignored_text(const FileNotes& notes) {
+  std::string text;
+  for (const auto& [kind, count] : notes.ignored)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " x " + kind;
+  return text;
+}
+
+scenes::LoadedScene make_scene(const SceneArguments& arguments) {
   require(!arguments.name.empty(), "run: no scene given; almond scenes lists them");
-  refuse_files(arguments.name);
-  const scenes::SceneInfo& info = scenes::find_scene(arguments.name);
+  const bool is_file = scenes::is_scene_file(arguments.name);
+  require(is_file || !any_given(arguments.file),
+          arguments.name + ": is no file (.urdf, .xml, .mjcf, .json), but an option for files is given");
+  const scenes::SceneInfo info = is_file ? info_of_file(arguments.name) : scenes::find_scene(arguments.name);
   std::vector<std::pair<std::string, double>> parameters;
   std::vector<std::pair<std::string, std::string>> step_options;
   std::vector<std::string> solver_settings;
@@ -96,7 +151,13 @@ scenes::Scene make_scene(const SceneArguments& arguments) {
       refuse_key(key, info);
     }
   }
-  scenes::Scene scene = scenes::make_scene(arguments.name, parameters, arguments.seed);
+  scenes::LoadedScene loaded;
+  if (is_file) {
+    loaded = load_file(arguments.name, arguments.file);
+  } else {
+    loaded.scene = scenes::make_scene(arguments.name, parameters, arguments.seed);
+  }
+  scenes::Scene& scene = loaded.scene;
   StepOptions& options = scene.options;
   if (arguments.solver) options.solver.solver = solver_from_string(*arguments.solver);
   set_if_given(arguments.steps, scene.steps);
@@ -109,7 +170,7 @@ scenes::Scene make_scene(const SceneArguments& arguments) {
   for (const auto& [key, value] : step_options) set_step_option(key, value, options);
   for (const std::string& assignment : solver_settings) apply_setting(assignment, options.solver);
   require(scene.steps >= 1, "--steps " + std::to_string(scene.steps) + ": expected at least 1");
-  return scene;
+  return loaded;
 }
 
 }  // namespace almond::app

@@ -5,13 +5,27 @@
 #include <string>
 #include <vector>
 
-#include "scenes/scene.hpp"
+#include "scenes/file_scene.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace almond::app {
 
+/// How a robot file is read, and what is put beside it.
+struct FileArguments {
+  std::optional<std::string> base, meshes, keyframe, floor;
+  std::vector<std::string> joints;   // NAME=VALUE
+  std::vector<std::string> search;   // folders
+  std::vector<std::string> objects;  // JSON
+  bool hold = false, no_self_collision = false, strict = false;
+};
+
 /// What is not given stays as the scene has it.
 struct SceneArguments {
-  std::string name;
+  std::string name;  // of a scene, or a file
+  FileArguments file;
   std::uint64_t seed = 0;
   std::optional<std::string> solver;
   std::optional<int> steps, max_iterations, threads;
@@ -21,6 +35,15 @@ struct SceneArguments {
 
 /// Throws Error naming the option, the value and what was expected; unknown keys with the nearest known one. The
 /// options as a whole are checked by Simulation.
-[[nodiscard]] scenes::Scene make_scene(const SceneArguments& arguments);
+[[nodiscard]] scenes::LoadedScene make_scene(const SceneArguments& arguments);
+
+/// The file with what the options say of it.
+[[nodiscard]] scenes::LoadedScene load_file(const std::string& path, const FileArguments& arguments);
+
+/// Options of FileArguments, for the commands that read robot files.
+void add_file_options(CLI::App& command, FileArguments& arguments);
+
+/// "2 spatial tendon, 1 flex"; empty where nothing was ignored.
+[[nodiscard]] std::string ignored_text(const FileNotes& notes);
 
 }  // namespace almond::app

@@ -235,7 +235,7 @@ TEST(Patch, ReductionKeepsTheDeepestAndMostOfTheArea) {
       Manifold few;
       const int count = add_patch(a.facet, b.facet, Vec3::UnitZ(), {100.0, most}, few);
       EXPECT_EQ(count, std::min<int>(most, static_cast<int>(all.points.size())));
-      EXPECT_EQ(few.reduced, static_cast<int>(all.points.size()) - count);
+      EXPECT_EQ(few.spare.size(), all.points.size() - count);
       if (count < 3) continue;
       const auto least = [](const Manifold& m) {
         double gap = kInfinity;

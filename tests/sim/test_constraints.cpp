@@ -552,5 +552,150 @@ TEST(Drives, VelocityDriveStallsAtDampingTimesSpeed) {
   EXPECT_NEAR(wall.force(), 40.0, tolerance(1e-5));
 }
 
+// ---------------------------------------------------------------- tendons
+
+/// Two sliders side by side, 2 kg and 3 kg, without gravity, and a tendon x = 2 q0 - q1 over them; `one_tree` hangs the
+/// second on a rail that is the first's brother in one tree.
+struct TendonWorld {
+  ModelBuilder builder;
+  int a, b;
+  Tendon tendon;
+  explicit TendonWorld(bool one_tree) {
+    builder.set_gravity(Vec3::Zero());
+    int parent = kGround;
+    if (one_tree) parent = builder.add_body(testing::make_slider("rail", Vec3::UnitZ(), 1e6));
+    a = builder.add_body(testing::make_slider("a", Vec3::UnitX(), 2.0, parent));
+    b = builder.add_body(testing::make_slider("b", Vec3::UnitX(), 3.0, parent));
+    tendon.name = "tendon";
+    tendon.terms = {{a, 2.0}, {b, -1.0}};
+  }
+  /// 1 / (coefficients M⁻¹ coefficients): the mass that a force along x feels.
+  static constexpr double kMass = 1.0 / (4.0 / 2.0 + 1.0 / 3.0);
+};
+
+class Tendons : public ::testing::TestWithParam<bool> {};
+
+TEST_P(Tendons, SpringIsImplicitEuler) {
+  TendonWorld world(GetParam());
+  world.tendon.stiffness = 50.0;
+  world.tendon.damping = 0.7;
+  world.tendon.rest_lower = world.tendon.rest_upper = 0.3;
+  world.builder.add_tendon(world.tendon);
+  world.builder.set_start(world.a, VecX::Constant(1, 0.4));
+  Simulation sim(world.builder.build());
+  double x = 0.8, v = 0.0;
+  const int first = sim.model().joints[world.a].q_begin, second = sim.model().joints[world.b].q_begin;
+  for (int i = 0; i < 200; ++i) {
+    sim.step();
+    v = (TendonWorld::kMass * v - kDt * 50.0 * (x - 0.3)) / (TendonWorld::kMass + kDt * 0.7 + kDt * kDt * 50.0);
+    x += kDt * v;
+    ASSERT_NEAR(2.0 * sim.state().q[first] - sim.state().q[second], x, tolerance(1e-8)) << i;
+  }
+}
+
+TEST_P(Tendons, SlackSpringDoesNothing) {
+  TendonWorld world(GetParam());
+  world.tendon.stiffness = 50.0;
+  world.tendon.rest_lower = -1.0;
+  world.tendon.rest_upper = 1.0;
+  world.builder.add_tendon(world.tendon);
+  world.builder.set_start_velocity(world.b, VecX::Constant(1, 0.5));
+  Simulation sim(world.builder.build());
+  for (int i = 0; i < 240; ++i) sim.step();
+  EXPECT_NEAR(sim.state().v[sim.model().joints[world.b].v_begin], 0.5, tolerance(1e-12));
+}
+
+TEST_P(Tendons, LimitStopsTheCombinationOnly) {
+  // x runs into its limit at 2 m/s: an inelastic hit along x, momentum across it stays.
+  TendonWorld world(GetParam());
+  world.tendon.upper = 0.5;
+  world.builder.add_tendon(world.tendon);
+  world.builder.set_start_velocity(world.a, VecX::Constant(1, 1.0));
+  Simulation sim(world.builder.build());
+  for (int i = 0; i < 240; ++i) sim.step();
+  const int first = sim.model().joints[world.a].q_begin, second = sim.model().joints[world.b].q_begin;
+  EXPECT_NEAR(2.0 * sim.state().q[first] - sim.state().q[second], 0.5, tolerance(1e-8));
+  const double impulse = -2.0 * TendonWorld::kMass;
+  EXPECT_NEAR(sim.state().v[sim.model().joints[world.a].v_begin], 1.0 + 2.0 / 2.0 * impulse, tolerance(1e-7));
+  EXPECT_NEAR(sim.state().v[sim.model().joints[world.b].v_begin], -1.0 / 3.0 * impulse, tolerance(1e-7));
+}
+
+TEST_P(Tendons, FrictionStopsIt) {
+  TendonWorld world(GetParam());
+  world.tendon.dry_friction = 1.5;
+  world.builder.add_tendon(world.tendon);
+  world.builder.set_start_velocity(world.a, VecX::Constant(1, 1.0));
+  Simulation sim(world.builder.build());
+  const int first = sim.model().joints[world.a].q_begin, second = sim.model().joints[world.b].q_begin;
+  for (int i = 0; i < 480; ++i) sim.step();
+  // x' = 2 m/s is braked by 1.5 N on kMass: v²/2a less half a step's travel, as Euler's scheme does.
+  const double a = 1.5 / TendonWorld::kMass, way = 2.0 * 2.0 / (2.0 * a);
+  EXPECT_NEAR(2.0 * sim.state().q[first] - sim.state().q[second], way - 0.5 * 2.0 * kDt, tolerance(1e-4));
+}
+
+TEST_P(Tendons, DrivesPullAllJoints) {
+  for (const double limit : {kInfinity, 0.5}) {
+    TendonWorld world(GetParam());
+    const int tendon = world.builder.add_tendon(world.tendon);
+    Drive drive;
+    drive.tendon = tendon;
+    drive.mode = DriveMode::kPosition;
+    drive.stiffness = 40.0;
+    drive.damping = 8.0;
+    drive.target = 1.0;
+    drive.effort_limit = limit;
+    world.builder.add_drive(drive);
+    Simulation sim(world.builder.build());
+    double x = 0.0, v = 0.0;
+    const int first = sim.model().joints[world.a].q_begin, second = sim.model().joints[world.b].q_begin;
+    for (int i = 0; i < 240; ++i) {
+      sim.step();
+      const double free =
+          (TendonWorld::kMass * v + kDt * 40.0 * (1.0 - x)) / (TendonWorld::kMass + kDt * 8.0 + kDt * kDt * 40.0);
+      v = std::clamp(free, v - kDt * limit / TendonWorld::kMass, v + kDt * limit / TendonWorld::kMass);
+      x += kDt * v;
+      ASSERT_NEAR(2.0 * sim.state().q[first] - sim.state().q[second], x, tolerance(1e-7)) << i << " " << limit;
+    }
+  }
+}
+
+TEST_P(Tendons, TorqueDriveIsAForce) {
+  TendonWorld world(GetParam());
+  const int tendon = world.builder.add_tendon(world.tendon);
+  Drive drive;
+  drive.tendon = tendon;
+  drive.feedforward = 3.0;
+  world.builder.add_drive(drive);
+  Simulation sim(world.builder.build());
+  for (int i = 0; i < 240; ++i) sim.step();
+  EXPECT_NEAR(sim.state().v[sim.model().joints[world.a].v_begin], 3.0 * 2.0 / 2.0, tolerance(1e-10));
+  EXPECT_NEAR(sim.state().v[sim.model().joints[world.b].v_begin], -3.0 / 3.0, tolerance(1e-10));
+}
+
+TEST_P(Tendons, ClosureTiesTwo) {
+  TendonWorld world(GetParam());
+  const int one = world.builder.add_tendon(world.tendon);
+  Tendon other;
+  other.name = "other";
+  other.terms = {{world.b, 1.0}};
+  const int two = world.builder.add_tendon(other);
+  Closure tie;
+  tie.name = "tie";
+  tie.kind = ClosureKind::kTendon;
+  tie.a = one;
+  tie.b = two;
+  tie.ratio = 3.0;  // 2 q0 - q1 = 3 q1: q0 = 2 q1
+  world.builder.add_closure(tie);
+  world.builder.set_start_velocity(world.a, VecX::Constant(1, 1.0));
+  Simulation sim(world.builder.build());
+  for (int i = 0; i < 240; ++i) sim.step();
+  const int first = sim.model().joints[world.a].q_begin, second = sim.model().joints[world.b].q_begin;
+  EXPECT_NEAR(sim.state().q[first], 2.0 * sim.state().q[second], tolerance(1e-9));
+  // The common motion has the mass 2·2² + 3 for q1, and the momentum 2·1·2 along it.
+  EXPECT_NEAR(sim.state().v[sim.model().joints[world.b].v_begin], 4.0 / 11.0, tolerance(1e-9));
+}
+
+INSTANTIATE_TEST_SUITE_P(Trees, Tendons, ::testing::Bool());
+
 }  // namespace
 }  // namespace almond

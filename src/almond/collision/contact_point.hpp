@@ -21,8 +21,8 @@ struct ContactPoint {
 
 struct Contacts {
   std::vector<ContactPoint> points;  // sorted by (geom_a, geom_b, feature), no two equal
+  std::vector<ContactPoint> spare;   // points left out where a flat contact has more than its share
   int pairs_tested = 0;              // pairs that passed the broad phase
-  int reduced = 0;                   // points left out where a flat contact has more than its share
   int suspicious = 0;                // depths that exceed the shapes' size and were cut
 };
 

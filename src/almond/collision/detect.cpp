@@ -94,7 +94,8 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
                      const CollisionOptions& options, CollisionWorkspace& workspace, Contacts& contacts) {
   CollisionWorkspace::Impl& impl = workspace.impl();
   contacts.points.clear();
-  contacts.pairs_tested = contacts.reduced = contacts.suspicious = 0;
+  contacts.spare.clear();
+  contacts.pairs_tested = contacts.suspicious = 0;
   fill_input(model, X_WG, motion, options, impl.input);
   find_pairs(impl.input, impl.broadphase, impl.pairs);
 
@@ -112,13 +113,14 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
     if (manifold.points.empty()) continue;
     cut_depths(a.radius, b.radius, manifold);
     sort_points(manifold.points);
-    contacts.reduced += manifold.reduced;
     contacts.suspicious += manifold.suspicious;
     const Material material = combine(model, i, k);
-    for (const ManifoldPoint& point : manifold.points) {
-      contacts.points.push_back(
-          {i, k, a.body, b.body, point.p, point.n, point.gap, material.mu, material.restitution, point.feature});
-    }
+    const auto make = [&](const ManifoldPoint& point) {
+      return ContactPoint{
+          i, k, a.body, b.body, point.p, point.n, point.gap, material.mu, material.restitution, point.feature};
+    };
+    for (const ManifoldPoint& point : manifold.points) contacts.points.push_back(make(point));
+    for (const ManifoldPoint& point : manifold.spare) contacts.spare.push_back(make(point));
   }
 }
 

@@ -18,12 +18,13 @@ struct ManifoldPoint {
 
 struct Manifold {
   std::vector<ManifoldPoint> points;  // capacity is kept from pair to pair
-  int reduced = 0;                    // points left out by reduction
+  std::vector<ManifoldPoint> spare;   // points left out by reduction
   int suspicious = 0;                 // depths cut because they exceed the size of the shapes
 
   void clear() {
     points.clear();
-    reduced = suspicious = 0;
+    spare.clear();
+    suspicious = 0;
   }
 };
 

@@ -260,7 +260,6 @@ void hand_over(const Pose& X_a, const PairOptions& options, Manifold& found, Man
     found.points.erase(found.points.begin() + static_cast<std::ptrdiff_t>(left), found.points.end());
     reduce_points(first, X_a.R * n, options.max_points, manifold);
   }
-  manifold.reduced += found.reduced;
 }
 
 template <class Surface>

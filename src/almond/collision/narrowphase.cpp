@@ -61,7 +61,8 @@ void collide_pair(const Shape& a, const Pose& X_a, const Shape& b, const Pose& X
     collide_ordered(a, X_a, b, X_b, options, workspace, manifold);
   } else {
     collide_ordered(b, X_b, a, X_a, options, workspace, manifold);
-    for (ManifoldPoint& point : manifold.points) point.n = -point.n;
+    for (auto* points : {&manifold.points, &manifold.spare})
+      for (ManifoldPoint& point : *points) point.n = -point.n;
   }
 }
 

@@ -306,7 +306,7 @@ void reduce_points(int first, const Vec3& n, int max_points, Manifold& manifold)
     choose(pick, place);
     ++chosen;
   }
-  manifold.reduced += count - chosen;
+  manifold.spare.insert(manifold.spare.end(), manifold.points.begin() + first + chosen, manifold.points.end());
   manifold.points.erase(manifold.points.begin() + first + chosen, manifold.points.end());
 }
 

@@ -248,9 +248,9 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const FileOptions& opt
   for (int b = 1; b < m.nbody; ++b) read_body(r, b);
   read_geoms(r);
   read_filters(r);
-  read_equality(r);
   std::vector<int> tendon_of;
   read_tendons(r, tendon_of);
+  read_equality(r, tendon_of);
   read_actuators(r, tendon_of);
   read_keyframes(r);
   r.ignore("flex", static_cast<int>(m.nflex));

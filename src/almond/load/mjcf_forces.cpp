@@ -35,10 +35,26 @@ bool make_mimic(MjcfReader& r, int i, Closure& closure) {
   return true;
 }
 
-bool make_closure(MjcfReader& r, int i, Closure& closure) {
+/// The same for tendons, about their lengths at the reference.
+bool make_tendon_closure(MjcfReader& r, int i, const std::vector<int>& tendon_of, Closure& closure) {
+  const mjModel& m = r.m;
+  const int t1 = m.eq_obj1id[i], t2 = m.eq_obj2id[i];
+  const mjtNum* data = m.eq_data + mjNEQDATA * i;
+  if (tendon_of[t1] < 0 || (t2 >= 0 && tendon_of[t2] < 0)) return false;
+  r.ignore("higher order of a tendon equality", t2 >= 0 && (data[2] != 0.0 || data[3] != 0.0 || data[4] != 0.0));
+  closure.kind = ClosureKind::kTendon;
+  closure.a = tendon_of[t1];
+  closure.b = t2 >= 0 ? tendon_of[t2] : closure.a;
+  closure.ratio = t2 >= 0 ? data[1] : 0.0;
+  closure.offset = m.tendon_length0[t1] + data[0] - (t2 >= 0 ? closure.ratio * m.tendon_length0[t2] : 0.0);
+  return true;
+}
+
+bool make_closure(MjcfReader& r, int i, const std::vector<int>& tendon_of, Closure& closure) {
   const mjModel& m = r.m;
   const mjtNum* data = m.eq_data + mjNEQDATA * i;
   if (m.eq_type[i] == mjEQ_JOINT) return make_mimic(r, i, closure);
+  if (m.eq_type[i] == mjEQ_TENDON) return make_tendon_closure(r, i, tendon_of, closure);
   if ((m.eq_type[i] != mjEQ_CONNECT && m.eq_type[i] != mjEQ_WELD) || m.eq_objtype[i] != mjOBJ_BODY) return false;
   closure.a = r.file.bodies[m.eq_obj1id[i]];
   closure.b = r.file.bodies[m.eq_obj2id[i]];
@@ -63,7 +79,7 @@ const char* equality_name(int type) {
     case mjEQ_WELD:
       return "equality between sites";
     case mjEQ_TENDON:
-      return "equality of tendons";
+      return "equality of spatial tendons";
     case mjEQ_JOINT:
       return "equality of ball or free joints";
     default:
@@ -156,7 +172,7 @@ bool read_actuator(MjcfReader& r, int i, const std::vector<int>& tendon_of, Cont
 
 }  // namespace
 
-void read_equality(MjcfReader& r) {
+void read_equality(MjcfReader& r, const std::vector<int>& tendon_of) {
   const mjModel& m = r.m;
   if (r.disabled(mjDSBL_EQUALITY)) return;
   for (int i = 0; i < m.neq; ++i) {
@@ -164,7 +180,7 @@ void read_equality(MjcfReader& r) {
     closure.name = r.name_of(m.name_eqadr, i, "equality" + std::to_string(i));
     if (!m.eq_active0[i]) {
       r.ignore("equality that is not active");
-    } else if (!make_closure(r, i, closure)) {
+    } else if (!make_closure(r, i, tendon_of, closure)) {
       r.ignore(equality_name(m.eq_type[i]));
     } else {
       r.builder.add_closure(closure);

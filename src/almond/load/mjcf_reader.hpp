@@ -21,10 +21,10 @@ struct MjcfReader {
   [[nodiscard]] bool disabled(int flag) const;
 };
 
-void read_geoms(MjcfReader& r);     // mjcf_geoms.cpp
-void read_filters(MjcfReader& r);   // excludes and pairs
-void read_equality(MjcfReader& r);  // mjcf_forces.cpp
-void read_tendons(MjcfReader& r, std::vector<int>& tendon_of);
+void read_geoms(MjcfReader& r);                                 // mjcf_geoms.cpp
+void read_filters(MjcfReader& r);                               // excludes and pairs
+void read_tendons(MjcfReader& r, std::vector<int>& tendon_of);  // mjcf_forces.cpp
+void read_equality(MjcfReader& r, const std::vector<int>& tendon_of);
 void read_actuators(MjcfReader& r, const std::vector<int>& tendon_of);
 
 }  // namespace almond

@@ -14,8 +14,8 @@ enum class Base : std::uint8_t { kAsInFile, kFixed, kFloating };
 enum class MeshUse : std::uint8_t { kHull, kTriangles, kNone };  // of meshes that collide
 
 struct FileOptions {
-  std::string name;   // of this instance: "name/" is put before all names of the file; empty: nothing is
-  Pose X_WF;          // where the file's world lies
+  std::string name;  // of this instance: "name/" is put before all names of the file; empty: nothing is
+  Pose X_WF;         // where the file's world lies
   Base base = Base::kAsInFile;
   MeshUse meshes = MeshUse::kHull;
   std::vector<std::string> search;       // folders for package:// and relative mesh paths, before all others

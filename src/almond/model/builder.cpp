@@ -146,14 +146,18 @@ void check_material(const Material& material, const std::string& place) {
 
 /// A row of the problem reaches two trees at most.
 void check_tendons(const Model& model) {
-  for (const Tendon& tendon : model.tendons) {
+  const auto check = [&](const std::vector<const Tendon*>& tendons, const std::string& place) {
     std::vector<int> trees;
-    for (const auto& [joint, coefficient] : tendon.terms) trees.push_back(model.bodies[joint].subsystem);
+    for (const Tendon* tendon : tendons)
+      for (const auto& [joint, coefficient] : tendon->terms) trees.push_back(model.bodies[joint].subsystem);
     std::sort(trees.begin(), trees.end());
     const auto count = std::unique(trees.begin(), trees.end()) - trees.begin();
-    require(count <= 2,
-            label("tendon", tendon.name) + ": runs over " + std::to_string(count) + " trees, expected at most 2");
-  }
+    require(count <= 2, place + ": runs over " + std::to_string(count) + " trees, expected at most 2");
+  };
+  for (const Tendon& tendon : model.tendons) check({&tendon}, label("tendon", tendon.name));
+  for (const Closure& closure : model.closures)
+    if (closure.kind == ClosureKind::kTendon)
+      check({&model.tendons[closure.a], &model.tendons[closure.b]}, label("closure", closure.name));
 }
 
 }  // namespace

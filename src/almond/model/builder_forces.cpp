@@ -94,13 +94,14 @@ int ModelBuilder::add_spring(const Spring& spring) {
 int ModelBuilder::add_closure(const Closure& closure) {
   check_name(names_.closure, closure.name, "closure");
   const std::string place = label("closure", closure.name);
-  check_kind(closure.kind, ClosureKind::kMimic, place, "kind", "connect, weld or mimic");
-  const bool mimic = closure.kind == ClosureKind::kMimic;
+  check_kind(closure.kind, ClosureKind::kTendon, place, "kind", "connect, weld, mimic or tendon");
+  const bool mimic = closure.kind == ClosureKind::kMimic, tendon = closure.kind == ClosureKind::kTendon;
+  const char* what = mimic ? "joint" : tendon ? "tendon" : "body";
   for (const int index : {closure.a, closure.b})
-    check_index(index, model_.bodies.size(), !mimic, place, mimic ? "joint" : "body");
+    check_index(index, tendon ? model_.tendons.size() : model_.bodies.size(), !mimic && !tendon, place, what);
   // A joint that mimics itself at ratio 0 is held at the offset.
-  require(closure.a != closure.b || (mimic && closure.ratio == 0.0),
-          place + ": closes " + (mimic ? "a joint" : "a body") + " on itself, expected two");
+  require(closure.a != closure.b || ((mimic || tendon) && closure.ratio == 0.0),
+          place + ": closes a " + what + " on itself, expected two");
   check_pose(closure.X_a, place, "X_a");
   check_pose(closure.X_b, place, "X_b");
   check_finite(closure.ratio, place, "ratio");

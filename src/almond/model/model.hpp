@@ -121,13 +121,14 @@ enum class ClosureKind : std::uint8_t {
   kConnect,  // point_a of body a stays on point_b of body b: 3 rows
   kWeld,     // frame X_a of body a stays on frame X_b of body b: 6 rows
   kMimic,    // q(joint a) = ratio q(joint b) + offset: 1 row
+  kTendon,   // x(tendon a) = ratio x(tendon b) + offset: 1 row
 };
 
 /// An equality constraint that closes a loop.
 struct Closure {
   std::string name;
   ClosureKind kind = ClosureKind::kConnect;
-  int a = kGround, b = kGround;  // bodies; kMimic: joints
+  int a = kGround, b = kGround;  // bodies; kMimic: joints; kTendon: tendons
   Pose X_a, X_b;                 // kConnect uses the points only
   double ratio = 1.0, offset = 0.0;
 };

@@ -59,6 +59,12 @@ void remark_closures(const Model& model, const std::vector<Pose>& X_WB, Remarks&
       remark(model.q0[a.q_begin] - closure.ratio * model.q0[b.q_begin] - closure.offset, joint_unit(a));
       continue;
     }
+    if (closure.kind == ClosureKind::kTendon) {
+      const double a = tendon_position(model, model.tendons[closure.a], model.q0);
+      const double b = tendon_position(model, model.tendons[closure.b], model.q0);
+      remark(a - closure.ratio * b - closure.offset, "");
+      continue;
+    }
     const Pose X_a = pose(closure.a) * closure.X_a, X_b = pose(closure.b) * closure.X_b;
     remark((X_b.p - X_a.p).norm(), " m");
     if (closure.kind == ClosureKind::kWeld) remark(log_so3(X_a.R.transpose() * X_b.R).norm(), " rad");

@@ -315,6 +315,16 @@ void add_closures(Context& c) {
       push_equality(c, {RowRole::kClosure, index, 0}, error, 0.0, row);
       continue;
     }
+    if (closure.kind == ClosureKind::kTendon) {
+      const Tendon &a = c.model.tendons[closure.a], &b = c.model.tendons[closure.b];
+      Row row;
+      add_tendon_sides(c, a, 1.0, row);
+      if (closure.ratio != 0.0) add_tendon_sides(c, b, -closure.ratio, row);
+      const double error = tendon_position(c.model, a, c.state.q) -
+                           closure.ratio * tendon_position(c.model, b, c.state.q) - closure.offset;
+      push_equality(c, {RowRole::kClosure, index, 0}, error, 0.0, row);
+      continue;
+    }
     const Pose X_a = body_pose(c, closure.a) * closure.X_a, X_b = body_pose(c, closure.b) * closure.X_b;
     const Vec3 error = X_b.p - X_a.p, curvature = point_bias(c, closure.b, X_b.p) - point_bias(c, closure.a, X_a.p);
     for (int k = 0; k < 3; ++k) {

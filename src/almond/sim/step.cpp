@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
@@ -54,6 +55,8 @@ bool outruns(const Model& model, const StepOptions& options, StepWorkspace& w, c
   return farther;
 }
 
+bool is_sane(const GrowVector& v) { return v.allFinite() && (v.size() == 0 || v.cwiseAbs().maxCoeff() <= kLargest); }
+
 void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& report) {
   Stopwatch part;
   w.start_lambda = w.solution.lambda;
@@ -66,12 +69,47 @@ void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& rep
   report.iterations += w.solution.info.iterations;
 }
 
-/// Contacts, problem and answer for the present motion bounds, with the impulses of `start` to begin from.
-void find_velocities(const Model& model, const StepOptions& options, const Inputs& inputs, StepWorkspace& w,
-                     const State& state, const State& start, StepReport& report) {
-  Stopwatch part;
+void find_contacts(const Model& model, const StepOptions& options, StepWorkspace& w, StepReport& report) {
+  const Stopwatch part;
   detect_contacts(model, w.kinematics.X_WG, w.motion, options.collision, w.collision, w.contacts);  // -> contacts
   report.collide_ms += part.elapsed_ms();
+}
+
+/// Points left out of flat contacts that the answer would drive into each other join the others; false if there are
+/// none. A foot that lands on its edge needs other points than one that stands.
+bool take_in_spares(const Model& model, const StepOptions& options, StepWorkspace& w, const State& state) {
+  constexpr double kDeepest = 1e-4;  // [m] that a point left out may sink in a step
+  if (w.contacts.spare.empty() || !is_sane(w.solution.v)) return false;
+  w.assembly.moved = w.solution.v;
+  compute_kinematics(model, state.q, w.assembly.moved, w.after);
+  std::vector<ContactPoint>& points = w.contacts.points;
+  const std::size_t before = points.size();
+  std::size_t left = 0;
+  for (const ContactPoint& spare : w.contacts.spare) {
+    const double speed = spare.n.dot(point_velocity(model, w.after, spare.body_b, spare.p) -
+                                     point_velocity(model, w.after, spare.body_a, spare.p));
+    if (spare.gap + options.dt * speed < std::min(spare.gap, 0.0) - kDeepest) {
+      points.push_back(spare);
+    } else {
+      w.contacts.spare[left++] = spare;
+    }
+  }
+  w.contacts.spare.resize(left);
+  if (points.size() == before) return false;
+  std::sort(points.begin(), points.end(), [](const ContactPoint& a, const ContactPoint& b) {
+    return std::tie(a.geom_a, a.geom_b, a.feature) < std::tie(b.geom_a, b.geom_b, b.feature);
+  });
+  for (std::size_t i = 1; i < points.size(); ++i) {  // each name once
+    const ContactPoint& last = points[i - 1];
+    if (points[i].geom_a == last.geom_a && points[i].geom_b == last.geom_b)
+      points[i].feature = std::max(points[i].feature, last.feature + 1);
+  }
+  return true;
+}
+
+/// Problem and answer for the contacts found, with the impulses of `start` to begin from.
+void find_velocities(const Model& model, const StepOptions& options, const Inputs& inputs, StepWorkspace& w,
+                     const State& state, const State& start, StepReport& report) {
   assemble(model, state, w.kinematics, w.contacts, inputs, options, w.assembly);  // -> problem
   match_contacts(w.contacts, start, w.memory);
   recall(start, w.memory, w.assembly, w.solution.lambda);
@@ -80,9 +118,6 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
   solve_problem(options, w, report);
 }
 
-bool is_sane(const GrowVector& v) { return v.allFinite() && (v.size() == 0 || v.cwiseAbs().maxCoeff() <= kLargest); }
-
-/// Moves the state on; where the numbers end, everything stops where it is.
 bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, State& state) {
   const bool sane = is_sane(w.solution.v);
   if (sane) {
@@ -115,7 +150,7 @@ void move_before(const Model& model, const StepOptions& options, StepWorkspace& 
 
 void fill_report(const StepWorkspace& w, StepReport& report) {
   report.contacts = static_cast<int>(w.contacts.points.size());
-  report.reduced_contacts = w.contacts.reduced;
+  report.reduced_contacts = static_cast<int>(w.contacts.spare.size());
   report.suspicious_depths = w.contacts.suspicious;
   for (std::size_t i = 0; i < w.contacts.points.size(); ++i) {
     report.penetration = std::max(report.penetration, -w.contacts.points[i].gap);
@@ -191,11 +226,21 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
   compute_kinematics(model, state.q, state.v, w.kinematics);  // model -> kinematics
   if (options.theta > 0.0) move_before(model, options, w, state);
   compute_motion(model, w.kinematics, options.dt, w.motion);
+  find_contacts(model, options, w, report);
   find_velocities(model, options, inputs, w, state, state, report);
-  if (!w.motion.empty() && outruns(model, options, w, state)) {  // an impact threw something far: look once more
+  const auto look_again = [&] {
     report.looked_twice = true;
-    remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
     find_velocities(model, options, inputs, w, state, w.first_look, report);
+  };
+  if (!w.motion.empty() && outruns(model, options, w, state)) {  // an impact threw something far
+    remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
+    find_contacts(model, options, w, report);
+    look_again();
+  }
+  for (int round = 0; round < 2 && !w.contacts.spare.empty(); ++round) {
+    remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
+    if (!take_in_spares(model, options, w, state)) break;
+    look_again();
   }
   w.motion_v = w.solution.v;
   if (is_sane(w.solution.v) && set_end_biases(w.contacts, w.solution.lambda, options, w.assembly))

@@ -16,7 +16,7 @@ struct StepReport {
   int iterations = 0;
   double penetration = 0.0;   // deepest overlap at the start of the step [m]
   int dropped_contacts = 0;   // contacts that were found and not solved: always 0, capacities grow
-  bool looked_twice = false;  // something was thrown farther than contacts had been looked for
+  bool looked_twice = false;  // something was thrown farther, or onto other points, than contacts had been looked for
   int reduced_contacts = 0;   // points of flat patches that others stand for
   int suspicious_depths = 0;
   double collide_ms = 0.0, solve_ms = 0.0, step_ms = 0.0;

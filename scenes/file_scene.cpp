@@ -1,0 +1,210 @@
+#include "scenes/file_scene.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+#include "almond/collision/broadphase.hpp"
+#include "almond/load/urdf.hpp"
+#include "almond/sim/assemble.hpp"
+#include "almond/sim/overlaps.hpp"
+
+namespace almond::scenes {
+namespace {
+
+std::string extension_of(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+  return extension;
+}
+
+constexpr double kBelow = 0.05;  // [m] from the lowest point down to a floor that is put below
+
+/// What one robot file became.
+struct Part {
+  int first_body = 0, end_body = 0;
+  bool self_collision = true, hold = false;
+  std::vector<UrdfRobot::Motor> motors;
+};
+
+/// Reads a file into the builder; the first MJCF file gives gravity and time step to a scene that has none of its own.
+Part add_robot(ModelBuilder& builder, const SceneRobot& robot, const SceneFile& description, bool first_mjcf,
+               LoadedScene& out) {
+  Part part;
+  part.first_body = builder.so_far().num_bodies();
+  part.self_collision = robot.options.self_collision;
+  part.hold = robot.hold;
+  if (extension_of(robot.path) == ".urdf") {
+    require(robot.keyframe.empty(), robot.path + ": keyframe " + quote(robot.keyframe) + ": URDF has none");
+    part.motors = add_urdf(builder, robot.path, robot.options, out.notes).motors;
+  } else {
+    const MjcfFile file = add_mjcf(builder, robot.path, robot.options, out.notes);
+    VecX ctrl = VecX::Zero(static_cast<Eigen::Index>(file.controls.size()));
+    if (!robot.keyframe.empty()) {
+      start_at_keyframe(builder, file, robot.keyframe);
+      for (const Keyframe& key : file.keyframes)
+        if (key.name == robot.keyframe) ctrl = key.ctrl;
+    }
+    out.controls.insert(out.controls.end(), file.controls.begin(), file.controls.end());
+    if (first_mjcf) {
+      if (!description.gravity) builder.set_gravity(file.gravity);
+      if (!description.time_step) out.scene.options.dt = file.time_step;
+    }
+    if (!robot.keyframe.empty()) {
+      out.scene.control = [controls = file.controls, ctrl, before = out.scene.control](Simulation& sim) {
+        if (before) before(sim);
+        apply_controls(controls, ctrl, sim.inputs());
+      };
+    }
+  }
+  part.end_body = builder.so_far().num_bodies();
+  return part;
+}
+
+void add_object(ModelBuilder& builder, const SceneObject& object, int number) {
+  const std::string name = object.name.empty() ? "object" + std::to_string(number) : object.name;
+  if (!object.mass) {
+    GeomSpec geom;
+    geom.name = name;
+    geom.shape = object.shape;
+    geom.X_BG = object.X_WB;
+    geom.material = object.material;
+    builder.add_geom(geom);
+    return;
+  }
+  const int body = builder.add_solid(name, object.shape, *object.mass, object.X_WB, object.material);
+  builder.set_start_velocity(body, object.velocity);
+}
+
+/// Of everything that has an end, at the start; 0 where nothing does.
+double lowest_point(const Model& model) {
+  Kinematics kin;
+  compute_kinematics(model, model.q0, model.v0, kin);
+  double lowest = kInfinity;
+  for (int g = 0; g < model.num_geoms(); ++g)
+    if (std::isfinite(model.geoms[g].radius))
+      lowest = std::min(lowest, make_box(model.geoms[g].shape, kin.X_WG[g], model.geoms[g].radius).lower.z());
+  return std::isfinite(lowest) ? lowest : 0.0;
+}
+
+/// Impedance drives on all joints of one dof that have none, with 30 rad/s for the inertia that each sees at the start.
+void hold_joints(ModelBuilder& builder, const Part& part) {
+  constexpr double kRate = 30.0;
+  const Model model = builder.build();
+  std::vector<char> driven(model.bodies.size(), 0);
+  for (const Drive& drive : model.drives)
+    if (drive.joint >= 0) driven[drive.joint] = 1;
+  for (const Closure& closure : model.closures)
+    if (closure.kind == ClosureKind::kMimic) driven[closure.a] = 1;
+  Kinematics kin;
+  compute_kinematics(model, model.q0, VecX::Zero(model.num_v), kin);
+  State state = make_state(model);
+  Assembly assembly;
+  assemble(model, state, kin, {}, make_inputs(model), {}, assembly);
+  for (int b = part.first_body; b < part.end_body; ++b) {
+    const Joint& joint = model.joints[b];
+    const int tree = model.bodies[b].subsystem;
+    if (tree < 0 || num_velocities(joint.kind) != 1 || driven[b] != 0) continue;
+    const int local = joint.v_begin - model.trees[tree].v_begin;
+    const double inertia = assembly.problem.A(tree)(local, local);
+    Drive drive;
+    drive.name = "hold " + joint.name;
+    drive.joint = b;
+    drive.mode = DriveMode::kImpedance;
+    drive.stiffness = inertia * kRate * kRate;
+    drive.damping = 2.0 * inertia * kRate;
+    drive.target = model.q0[joint.q_begin];
+    for (const UrdfRobot::Motor& motor : part.motors)
+      if (motor.joint == b && motor.effort > 0.0) drive.effort_limit = motor.effort;
+    builder.add_drive(drive);
+  }
+}
+
+/// Bodies of one robot that lie in each other at the start, or that are not to touch at all.
+void exclude_pairs(ModelBuilder& builder, const Model& model, const std::vector<Part>& parts, FileNotes& notes) {
+  constexpr double kDepth = 1e-4;  // [m]
+  for (const Part& part : parts) {
+    if (part.self_collision) continue;
+    for (int a = part.first_body; a < part.end_body; ++a)
+      for (int b = a + 1; b < part.end_body; ++b) builder.exclude(a, b);
+  }
+  int count = 0;
+  Overlap deepest;
+  for (const Overlap& overlap : find_overlaps(model, model.q0, kDepth)) {
+    const bool own = std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
+      return part.self_collision && overlap.body_a >= part.first_body && overlap.body_b < part.end_body;
+    });
+    if (!own) continue;
+    builder.exclude(overlap.body_a, overlap.body_b);
+    ++count;
+    if (overlap.depth > deepest.depth) deepest = overlap;
+  }
+  if (count == 0) return;
+  notes.said.push_back(std::to_string(count) + " pairs of links overlap at the start and do not collide, the deepest " +
+                       quote(model.bodies[deepest.body_a].name) + " and " + quote(model.bodies[deepest.body_b].name) +
+                       " by " + to_text(1e3 * deepest.depth) + " mm");
+}
+
+}  // namespace
+
+void apply_controls(const std::vector<Control>& controls, const VecX& ctrl, Inputs& inputs) {
+  for (std::size_t i = 0; i < controls.size(); ++i) {
+    const Control& control = controls[i];
+    if (control.drive < 0) continue;
+    const double u = std::clamp(ctrl[static_cast<Eigen::Index>(i)], control.lower, control.upper);
+    VecX& input = control.input == Control::Input::kTarget           ? inputs.target
+                  : control.input == Control::Input::kTargetVelocity ? inputs.target_velocity
+                                                                     : inputs.feedforward;
+    input[control.drive] = control.scale * u + control.offset;
+  }
+}
+
+bool is_scene_file(const std::string& name) {
+  const std::string extension = extension_of(name);
+  return extension == ".urdf" || extension == ".xml" || extension == ".mjcf" || extension == ".json";
+}
+
+SceneFile describe_file(const std::string& path) {
+  if (extension_of(path) == ".json") return load_scene_file(path);
+  SceneFile description;
+  description.name = std::filesystem::path(path).stem().string();
+  SceneRobot robot;
+  robot.path = path;
+  description.robots.push_back(robot);
+  return description;
+}
+
+LoadedScene load_scene(const SceneFile& description) {
+  LoadedScene out;
+  out.scene.name = description.name;
+  ModelBuilder builder(description.name);
+  if (description.gravity) builder.set_gravity(*description.gravity);
+  if (description.time_step) out.scene.options.dt = *description.time_step;
+  std::vector<Part> parts;
+  bool first_mjcf = true;
+  for (const SceneRobot& robot : description.robots) {
+    parts.push_back(add_robot(builder, robot, description, first_mjcf, out));
+    first_mjcf = first_mjcf && extension_of(robot.path) == ".urdf";
+  }
+  for (std::size_t i = 0; i < description.objects.size(); ++i)
+    add_object(builder, description.objects[i], static_cast<int>(i));
+  if (description.floor || description.floor_below) {
+    GeomSpec floor;
+    floor.name = "floor";
+    floor.shape = Plane{};
+    floor.X_BG = make_translation(0.0, 0.0, description.floor.value_or(lowest_point(builder.build()) - kBelow));
+    floor.material = description.floor_material;
+    builder.add_geom(floor);
+  }
+  for (const Part& part : parts)
+    if (part.hold) hold_joints(builder, part);
+  exclude_pairs(builder, builder.build(), parts, out.notes);
+  out.scene.model = builder.build();
+  out.scene.steps = description.steps.value_or(std::max(1, static_cast<int>(std::lround(2.0 / out.scene.options.dt))));
+  return out;
+}
+
+}  // namespace almond::scenes

@@ -1,0 +1,29 @@
+#pragma once
+// Scenes from files: robots in URDF and MJCF, scene files with several of them.
+
+#include "almond/load/mjcf.hpp"
+#include "almond/load/scene_file.hpp"
+#include "scenes/scene.hpp"
+
+namespace almond::scenes {
+
+struct LoadedScene {
+  Scene scene;
+  FileNotes notes;
+  std::vector<Control> controls;  // of all MJCF files, in order
+};
+
+/// Sets the inputs of drives from the controls of an MJCF file.
+void apply_controls(const std::vector<Control>& controls, const VecX& ctrl, Inputs& inputs);
+
+/// Whether a name is that of a file: .urdf, .xml, .mjcf or .json.
+[[nodiscard]] bool is_scene_file(const std::string& name);
+
+/// A scene of one robot file, or what a .json scene file describes.
+[[nodiscard]] SceneFile describe_file(const std::string& path);
+
+/// Reads all files and builds the world. Pairs of bodies of one robot that overlap at the start by more than 0.1 mm
+/// never collide, and the notes say which. Throws Error.
+[[nodiscard]] LoadedScene load_scene(const SceneFile& description);
+
+}  // namespace almond::scenes
