@@ -32,6 +32,9 @@ ALLOWED["tests"] = set(ALLOWED) - {"apps"}
 THIRD_PARTY = {
     "hdf5": {"load", "tests"},
     "zlib": {"load", "tests"},
+    "urdf_parser": {"load"},
+    "urdf_model": {"load"},
+    "console_bridge": {"load"},
     "libqhull_r": {"model"},
     "mujoco": {"load", "tests"},
     "nlohmann": {"load", "bench", "apps", "tests"},
@@ -139,6 +142,8 @@ def self_test():
         ("src/almond/load/fclib.hpp", "#include <hdf5.h>", "only .cpp files"),
         ("src/almond/load/json.hpp", "#include <nlohmann/json.hpp>", "only .cpp files"),
         ("src/almond/solver/solve.cpp", "#include <nlohmann/json.hpp>", "in solver (allowed"),
+        ("src/almond/load/urdf_parse.cpp", "#include <urdf_parser/urdf_parser.h>", None),
+        ("src/almond/load/urdf.hpp", "#include <urdf_model/model.h>", "only .cpp files"),
         ("apps/almond.cpp", "#include <CLI/CLI.hpp>", None),
         ("bench/report.cpp", "#include <CLI/CLI.hpp>", "in bench (allowed"),
         ("src/almond/load/npz.cpp", "#include <zlib.h>", None),

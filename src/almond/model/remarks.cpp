@@ -1,5 +1,6 @@
 #include "almond/model/remarks.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
@@ -15,6 +16,7 @@ constexpr double kNoLength = 1e-12;                  // [m] below which a spring
 constexpr double kLightest = 1e-9, kHeaviest = 1e9;  // [kg]
 constexpr double kSmallest = 1e-6, kLargest = 1e5;   // [m]
 constexpr double kLargestRatio = 1e8;
+constexpr double kTriangleRule = 1e-6;  // by which moments may break it through rounding
 
 using Remarks = std::vector<std::string>;
 
@@ -115,6 +117,25 @@ void remark_masses(const Model& model, Remarks& remarks) {
   }
 }
 
+/// Inertias that no real body has; files are full of them.
+void remark_inertias(const Model& model, Remarks& remarks) {
+  for (const Body& body : model.bodies) {
+    if (body.subsystem < 0) continue;
+    const Vec3 d = Eigen::SelfAdjointEigenSolver<Mat3>(body.inertia, Eigen::EigenvaluesOnly).eigenvalues();
+    const std::string place = "body " + quote(body.name) + ": ";
+    const std::string moments = "(" + to_text(d[0]) + ", " + to_text(d[1]) + ", " + to_text(d[2]) + ") kg m²";
+    if (body.mass == 0.0) {
+      if (d.cwiseAbs().maxCoeff() > 0.0)
+        remarks.push_back(place + "mass is 0 but the principal moments are " + moments);
+    } else if (!(d[0] > 0.0)) {
+      remarks.push_back(place + "the principal moments are " + moments + ", those of a real body are > 0");
+    } else if (d[0] + d[1] < d[2] * (1.0 - kTriangleRule)) {
+      remarks.push_back(place + "the principal moments are " + moments +
+                        ", the largest of a real body is at most the sum of the others");
+    }
+  }
+}
+
 void remark_sizes(const Model& model, Remarks& remarks) {
   for (const Geom& geom : model.geoms)
     if (!std::holds_alternative<Plane>(geom.shape) && (geom.radius < kSmallest || geom.radius > kLargest))
@@ -133,6 +154,7 @@ std::vector<std::string> make_remarks(const Model& model) {
   remark_springs(model, X_WB, remarks);
   remark_pairs(model, remarks);
   remark_masses(model, remarks);
+  remark_inertias(model, remarks);
   remark_sizes(model, remarks);
   return remarks;
 }

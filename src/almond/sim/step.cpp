@@ -118,6 +118,7 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
   solve_problem(options, w, report);
 }
 
+/// Moves the state on; where the numbers end, everything stops where it is.
 bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, State& state) {
   const bool sane = is_sane(w.solution.v);
   if (sane) {

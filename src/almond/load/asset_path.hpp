@@ -1,0 +1,21 @@
+#pragma once
+// Where the files are that a robot file names.
+//
+//   package://NAME/rest   (also model://) in the package NAME
+//   file:///path, /path   as it stands
+//   other/path            beside the robot file
+//
+// Looked for in this order: the user's folders, the robot file's folder and those above it, ROS_PACKAGE_PATH, and
+// share/ below AMENT_PREFIX_PATH. A folder is the package NAME if it is called so or if its package.xml says so.
+
+#include <string>
+#include <vector>
+
+namespace almond {
+
+/// The path of a regular file. Throws Error with every place where it was looked for. `folder` is that of the robot
+/// file; a package's path must stay within the package.
+[[nodiscard]] std::string find_asset(const std::string& name, const std::string& folder,
+                                     const std::vector<std::string>& search);
+
+}  // namespace almond

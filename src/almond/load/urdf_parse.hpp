@@ -1,0 +1,71 @@
+#pragma once
+// A URDF text as plain structs: what is in it, checked to be a tree, before anything is built of it.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "almond/base/pose.hpp"
+
+namespace almond {
+
+enum class UrdfShapeKind : std::uint8_t { kBox, kSphere, kCylinder, kCapsule, kMesh };
+
+struct UrdfShape {
+  UrdfShapeKind kind = UrdfShapeKind::kBox;
+  Pose X_LG;                  // in the link
+  Vec3 size = Vec3::Zero();   // box: edge lengths; others: radius, length (of a capsule: without its ends)
+  std::string mesh;           // as in the file: package://...
+  Vec3 scale = Vec3::Ones();  // of the mesh
+  int line = 0;
+};
+
+struct UrdfLink {
+  std::string name;
+  int line = 0;
+  bool has_inertial = false;
+  double mass = 0.0;
+  Vec3 com = Vec3::Zero();      // in the link
+  Mat3 inertia = Mat3::Zero();  // about the centre of mass, link axes
+  std::vector<UrdfShape> collisions, visuals;
+  std::vector<int> child_joints;  // sorted by name
+};
+
+enum class UrdfJointKind : std::uint8_t { kFixed, kRevolute, kContinuous, kPrismatic, kFloating, kPlanar };
+
+struct UrdfLimits {
+  double lower, upper;  // infinite where the file gives neither
+  double effort, velocity;
+};
+
+struct UrdfMimic {
+  std::string name;
+  int joint;  // -1: there is none of that name
+  double ratio, offset;
+};
+
+struct UrdfJoint {
+  std::string name;
+  int line = 0;
+  UrdfJointKind kind = UrdfJointKind::kFixed;
+  int parent = -1, child = -1;  // links
+  Pose X_PJ;
+  Vec3 axis = Vec3::UnitX();
+  std::optional<UrdfLimits> limits;
+  double damping = 0.0, friction = 0.0;
+  std::optional<UrdfMimic> mimic;
+};
+
+struct UrdfDocument {
+  std::string name;
+  std::vector<UrdfLink> links;    // in the order of the file
+  std::vector<UrdfJoint> joints;  // in the order of the file
+  int root = -1;
+  std::map<std::string, int> ignored;  // elements that nothing is made of
+};
+
+/// `place` is the file's name in messages. Throws Error with place, line and element for anything wrong.
+[[nodiscard]] UrdfDocument parse_urdf(const std::string& text, const std::string& place);
+
+}  // namespace almond

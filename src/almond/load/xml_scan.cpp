@@ -1,0 +1,207 @@
+#include "almond/load/xml_scan.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+
+namespace almond {
+namespace {
+
+constexpr std::size_t kMaxDepth = 200, kMaxElements = 4'000'000;
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_name(char c) { return !is_space(c) && std::strchr("<>/='\"", c) == nullptr; }
+
+/// &lt; and the like, &#65; and &#x41; below 128; anything else stays.
+std::string decode_entities(const std::string& text) {
+  static const std::pair<const char*, char> kEntities[] = {
+      {"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    bool found = false;
+    for (const auto& [entity, c] : kEntities) {
+      if (text.compare(i, std::strlen(entity), entity) != 0) continue;
+      out += c;
+      i += std::strlen(entity);
+      found = true;
+      break;
+    }
+    const std::size_t end = text.find(';', i);
+    if (!found && text.compare(i, 2, "&#") == 0 && end != std::string::npos && end - i < 8) {
+      const bool hex = text[i + 2] == 'x';
+      const long code = std::strtol(text.c_str() + i + (hex ? 3 : 2), nullptr, hex ? 16 : 10);
+      if (code > 0 && code < 128) {
+        out += static_cast<char>(code);
+        i = end + 1;
+        found = true;
+      }
+    }
+    if (!found) out += text[i++];
+  }
+  return out;
+}
+
+class Scanner {
+ public:
+  Scanner(const std::string& text, const std::string& place) : text_(text), place_(place) {}
+
+  std::vector<XmlElement> scan() {
+    const std::size_t zero = text_.find('\0');
+    if (zero != std::string::npos) fail(zero, "a zero byte, expected text");
+    while (at_ < text_.size()) {
+      const std::size_t begin = text_.find('<', at_);
+      if (begin == std::string::npos) break;
+      at_ = begin;
+      if (starts("<!--")) {
+        skip("-->", "a comment");
+      } else if (starts("<![CDATA[")) {
+        skip("]]>", "a CDATA section");
+      } else if (starts("<?")) {
+        skip("?>", "a declaration");
+      } else if (starts("<!")) {
+        skip_doctype();
+      } else if (starts("</")) {
+        close();
+      } else {
+        open();
+      }
+    }
+    if (!stack_.empty()) {
+      const XmlElement& last = elements_[stack_.back()];
+      throw Error(place_ + ":" + std::to_string(last.line) + ": <" + shown(last.name) + "> is never closed");
+    }
+    if (elements_.empty()) throw Error(place_ + ": no XML element, expected one");
+    return std::move(elements_);
+  }
+
+ private:
+  [[nodiscard]] bool starts(const char* what) const { return text_.compare(at_, std::strlen(what), what) == 0; }
+
+  static std::string shown(const std::string& name) {
+    const std::string quoted = quote(name);
+    return quoted.substr(1, quoted.size() - 2);
+  }
+
+  int line_at(std::size_t position) {
+    line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(counted_),
+                                         text_.begin() + static_cast<std::ptrdiff_t>(position), '\n'));
+    counted_ = position;
+    return line_;
+  }
+
+  [[noreturn]] void fail(std::size_t position, const std::string& message) {
+    throw Error(place_ + ":" + std::to_string(line_at(std::max(position, counted_))) + ": " + message);
+  }
+
+  void skip(const char* end, const char* what) {
+    const std::size_t found = text_.find(end, at_ + 2);
+    if (found == std::string::npos) fail(at_, std::string(what) + " is never closed, expected " + end);
+    at_ = found + std::strlen(end);
+  }
+
+  void skip_doctype() {
+    const std::size_t end = text_.find_first_of("[>", at_);
+    if (end == std::string::npos || text_[end] == '[') fail(at_, "a DOCTYPE with definitions, expected none");
+    at_ = end + 1;
+  }
+
+  std::string read_name() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    if (at_ == begin) fail(begin, "expected a name after <, got " + quote(text_.substr(begin, 8)));
+    return text_.substr(begin, at_ - begin);
+  }
+
+  void skip_space() {
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  }
+
+  void close() {
+    const std::size_t begin = at_;
+    at_ += 2;
+    const std::size_t name_begin = at_;
+    const std::string name = read_name();
+    skip_space();
+    if (at_ >= text_.size() || text_[at_] != '>') fail(begin, "</" + shown(name) + " is not closed, expected >");
+    ++at_;
+    if (stack_.empty()) fail(begin, "</" + shown(name) + "> closes nothing");
+    XmlElement& element = elements_[stack_.back()];
+    if (element.name != name)
+      fail(begin,
+           "</" + shown(name) + "> closes <" + shown(element.name) + "> of line " + std::to_string(element.line));
+    element.close_name = name_begin;
+    stack_.pop_back();
+  }
+
+  void open() {
+    XmlElement element;
+    const std::size_t begin = at_++;
+    element.open_name = at_;
+    element.name = read_name();
+    element.line = line_at(begin);
+    element.parent = stack_.empty() ? -1 : stack_.back();
+    if (element.parent < 0 && !elements_.empty()) fail(begin, "a second outermost element, expected one");
+    bool closed = false;
+    while (true) {
+      skip_space();
+      if (at_ >= text_.size()) fail(begin, "<" + shown(element.name) + " is not closed, expected >");
+      if (text_[at_] == '>' || starts("/>")) {
+        closed = text_[at_] == '/';
+        at_ += closed ? 2 : 1;
+        break;
+      }
+      element.attributes.push_back(read_attribute(element.name));
+    }
+    if (!closed) {
+      element.text_begin = at_;
+      element.text_end = std::min(text_.find('<', at_), text_.size());
+    }
+    elements_.push_back(std::move(element));
+    if (elements_.size() > kMaxElements) fail(begin, "more than 4 million elements, expected fewer");
+    if (!closed) stack_.push_back(static_cast<int>(elements_.size()) - 1);
+    if (stack_.size() > kMaxDepth) fail(begin, "elements nested deeper than " + std::to_string(kMaxDepth));
+  }
+
+  std::pair<std::string, std::string> read_attribute(const std::string& owner) {
+    const std::size_t begin = at_;
+    const auto wrong = [&] {
+      fail(begin, "<" + shown(owner) + ": " + quote(text_.substr(begin, 16)) + ", expected name=\"value\"");
+    };
+    if (!is_name(text_[at_])) wrong();
+    std::string name = read_name();
+    skip_space();
+    if (at_ >= text_.size() || text_[at_] != '=') wrong();
+    ++at_;
+    skip_space();
+    if (at_ >= text_.size() || (text_[at_] != '"' && text_[at_] != '\'')) wrong();
+    const std::size_t end = text_.find(text_[at_], at_ + 1);
+    if (end == std::string::npos) wrong();
+    std::string value = decode_entities(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return {std::move(name), std::move(value)};
+  }
+
+  const std::string& text_;
+  const std::string& place_;
+  std::vector<XmlElement> elements_;
+  std::vector<int> stack_;
+  std::size_t at_ = 0, counted_ = 0;
+  int line_ = 1;
+};
+
+}  // namespace
+
+const std::string* XmlElement::attribute(const std::string& key) const {
+  for (const auto& [known, value] : attributes)
+    if (known == key) return &value;
+  return nullptr;
+}
+
+std::vector<XmlElement> scan_xml(const std::string& text, const std::string& place) {
+  return Scanner(text, place).scan();
+}
+
+}  // namespace almond

@@ -1,0 +1,130 @@
+// Files are found where ROS users keep them, in the order of the search, and what is missing is told with every place.
+
+#include <cstdlib>
+
+#include "almond/load/asset_path.hpp"
+#include "load/load_fixture.hpp"
+
+namespace almond::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AssetPath : public FolderTest {
+ protected:
+  void SetUp() override {
+    FolderTest::SetUp();
+    ::unsetenv("ROS_PACKAGE_PATH");
+    ::unsetenv("AMENT_PREFIX_PATH");
+  }
+  void TearDown() override {
+    ::unsetenv("ROS_PACKAGE_PATH");
+    ::unsetenv("AMENT_PREFIX_PATH");
+    FolderTest::TearDown();
+  }
+  std::string put(const std::string& name, const std::string& text = "x") {
+    fs::create_directories(fs::path(path(name)).parent_path());
+    write_file(path(name), text);
+    return path(name);
+  }
+  std::string find(const std::string& name, const std::string& folder, const std::vector<std::string>& search = {}) {
+    return find_asset(name, path(folder), search);
+  }
+  std::string error_of(const std::string& name, const std::string& folder,
+                       const std::vector<std::string>& search = {}) {
+    try {
+      return "found " + find(name, folder, search);
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+};
+
+TEST_F(AssetPath, PackagesAboveTheRobotFile) {
+  const std::string mesh = put("ws/arm_description/meshes/a.stl");
+  put("ws/arm_description/urdf/arm.urdf");
+  EXPECT_EQ(find("package://arm_description/meshes/a.stl", "ws/arm_description/urdf"), mesh);
+  EXPECT_EQ(find("package:///arm_description/meshes/a.stl", "ws/arm_description/urdf"), mesh);
+  EXPECT_EQ(find("model://arm_description/meshes/a.stl", "ws/arm_description/urdf"), mesh);
+  EXPECT_EQ(find("package://arm_description/meshes/a.stl", "ws/arm_description/urdf/"), mesh);
+  // A package beside the one the robot is in.
+  const std::string other = put("ws/hand_description/meshes/h.stl");
+  EXPECT_EQ(find("package://hand_description/meshes/h.stl", "ws/arm_description/urdf"), other);
+}
+
+TEST_F(AssetPath, PackagesCalledOtherwiseThanTheirFolder) {
+  const std::string mesh = put("ws/clone-1/meshes/a.stl");
+  put("ws/clone-1/package.xml", "<package>\n  <name>\n arm_description </name></package>");
+  put("ws/clone-1/urdf/arm.urdf");
+  EXPECT_EQ(find("package://arm_description/meshes/a.stl", "ws/clone-1/urdf"), mesh);
+  EXPECT_EQ(find("package://arm_description/meshes/a.stl", "", {path("ws/clone-1")}), mesh);
+  EXPECT_TRUE(contains(error_of("package://leg_description/meshes/a.stl", "ws/clone-1/urdf"), "is not there"));
+}
+
+TEST_F(AssetPath, SearchFoldersComeFirstThenEnvironment) {
+  const std::string near = put("near/p/m.stl"), user = put("user/p/m.stl"), ros = put("ros/p/m.stl"),
+                    ament = put("prefix/share/p/m.stl");
+  EXPECT_EQ(find("package://p/m.stl", "near", {path("user")}), user);
+  EXPECT_EQ(find("package://p/m.stl", "near", {path("user/p")}), user);
+  EXPECT_EQ(find("package://p/m.stl", "near"), near);
+  fs::create_directories(path("far"));
+  ::setenv("AMENT_PREFIX_PATH", ("/nowhere:" + path("prefix")).c_str(), 1);
+  EXPECT_EQ(find("package://p/m.stl", "far"), ament);
+  ::setenv("ROS_PACKAGE_PATH", (":" + path("ros") + "::/nowhere").c_str(), 1);
+  EXPECT_EQ(find("package://p/m.stl", "far"), ros);
+}
+
+TEST_F(AssetPath, PathsAndFileNames) {
+  const std::string mesh = put("robot/meshes/a b.stl");
+  fs::create_directories(path("robot/urdf"));
+  EXPECT_EQ(find("meshes/a b.stl", "robot"), mesh);
+  EXPECT_EQ(find("../meshes/a b.stl", "robot/urdf"), mesh);
+  EXPECT_EQ(find("meshes/a b.stl", "robot/urdf"), mesh);
+  EXPECT_EQ(find("meshes\\a b.stl", "robot"), mesh);
+  EXPECT_EQ(find("a b.stl", "elsewhere", {path("robot/meshes")}), mesh);
+  EXPECT_EQ(find(mesh, "elsewhere"), mesh);
+  EXPECT_EQ(find("file://" + path("robot/meshes/a%20b.stl"), "elsewhere"), mesh);
+}
+
+TEST_F(AssetPath, MissingFilesAreToldWithEveryPlace) {
+  put("ws/arm/meshes/Link_1.STL");
+  const std::string error = error_of("package://arm/meshes/link_1.stl", "ws/arm/urdf", {path("user")});
+  for (const char* place : {"user/arm/meshes/link_1.stl", "ws/arm/urdf/arm/meshes/link_1.stl",
+                            "ws/arm/arm/meshes/link_1.stl", "ws/arm/meshes/link_1.stl"})
+    EXPECT_TRUE(contains(error, path(place))) << place << "\n" << error;
+  EXPECT_TRUE(contains(error, "did you mean \"Link_1.STL\"")) << error;
+  EXPECT_TRUE(contains(error, "expected a search folder that holds \"arm\"")) << error;
+  EXPECT_TRUE(contains(error_of("file:///nowhere/x.stl", "ws"), "looked for /nowhere/x.stl"));
+}
+
+TEST_F(AssetPath, OddNamesAreRefused) {
+  put("secret.stl");
+  put("ws/p/m.stl");
+  EXPECT_TRUE(contains(error_of("package://p/../../secret.stl", "ws"), "leaves its package"));
+  EXPECT_TRUE(contains(error_of("package://p/a/../../../secret.stl", "ws"), "leaves its package"));
+  EXPECT_TRUE(contains(error_of("package://../secret.stl", "ws/p"), "expected package://NAME/path"));
+  EXPECT_EQ(find("package://p/a/../m.stl", "ws"), path("ws/p/m.stl"));
+  for (const char* name : {"", "package://", "package://p", "package://p/", "package:///"})
+    EXPECT_TRUE(contains(error_of(name, "ws"), "expected")) << name;
+  EXPECT_TRUE(contains(error_of("http://host/m.stl", "ws"), "expected package://"));
+  EXPECT_TRUE(contains(error_of("file:///a%00b", "ws"), "is no file name"));
+  EXPECT_TRUE(contains(error_of(std::string(5000, 'a'), "ws"), "is no file name"));
+  EXPECT_TRUE(contains(error_of(std::string(4000, 'a'), "ws"), "is not there"));
+  EXPECT_TRUE(contains(error_of("p", "ws"), "is not there"));  // a folder
+}
+
+TEST_F(AssetPath, LoopsOfLinksEnd) {
+  fs::create_directories(path("ws/p"));
+  fs::create_symlink(path("ws/p/b.stl"), path("ws/p/a.stl"));
+  fs::create_symlink(path("ws/p/a.stl"), path("ws/p/b.stl"));
+  fs::create_directory_symlink(path("ws"), path("ws/p/up"));
+  EXPECT_TRUE(contains(error_of("package://p/a.stl", "ws/p/up/p/up/p"), "is not there"));
+  // A robot file behind a link is also looked for where it really lies.
+  const std::string mesh = put("real/robot/meshes/m.stl");
+  fs::create_directories(path("real/robot/urdf"));
+  fs::create_directory_symlink(path("real/robot/urdf"), path("linked"));
+  EXPECT_EQ(find("package://robot/meshes/m.stl", "linked"), mesh);
+}
+
+}  // namespace
+}  // namespace almond::testing
