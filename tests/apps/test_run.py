@@ -241,12 +241,12 @@ def test_every_scene_dumps_problems_that_load(almond, tmp_path, scene):
 def read_state(data):
     """Velocities, and impulses of the contacts in world axes, from a state file (docs/formats.md)."""
     assert data[:8] == b"almondS2"
-    at = 8 + 8 + 8 * struct.unpack_from("<q", data, 8)[0]
+    at = 16 + 8 + 8 * struct.unpack_from("<q", data, 16)[0]
     (dofs,) = struct.unpack_from("<q", data, at)
     v = np.frombuffer(data, "<f8", dofs, at + 8)
     at += 8 + 8 * dofs + 8 + 8 + 4 * 8  # time, steps, random numbers
     (count,) = struct.unpack_from("<Q", data, at)
-    contacts = [struct.unpack_from("<iiI4d", data, at + 8 + 44 * i) for i in range(count)]
+    contacts = [struct.unpack_from("<iiI3d", data, at + 8 + 36 * i) for i in range(count)]
     return v, np.array([contact[3:6] for contact in contacts]).reshape(-1, 3)
 
 

@@ -229,6 +229,19 @@ void resize(const Model& model, DriftWorkspace& w) {
 
 }  // namespace
 
+bool factor_mass(const Model& model, int tree, const Kinematics& kin, const VecX& resistance, DriftWorkspace& w) {
+  resize(model, w);
+  return model.trees[tree].single || factor_tree(model, model.trees[tree], kin, resistance, w);
+}
+
+void solve_mass(const Model& model, int tree, const Kinematics& kin, DriftWorkspace& w, Eigen::Ref<VecX> x) {
+  const TreeInfo& info = model.trees[tree];
+  if (!info.single) return solve_articulated(view(info, kin), w.factor, x);
+  const int body = info.bodies[0];
+  x.head<3>() /= model.bodies[body].mass;
+  x.tail<3>() = Vec3(kin.I[body].inverse() * x.tail<3>());
+}
+
 void move(const Model& model, const VecX& u, double h, VecX& q) {
   for (int b = 0; b < model.num_bodies(); ++b) move_joint(model.bodies[b], model.joints[b], u, h, q);
 }

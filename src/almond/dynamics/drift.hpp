@@ -26,6 +26,13 @@ struct DriftWorkspace {
   ForceWorkspace forces;
 };
 
+/// Factors M of one tree with `resistance` on its diagonal, at the pose of `kinematics`; false where it is singular.
+bool factor_mass(const Model& model, int tree, const Kinematics& kinematics, const VecX& resistance,
+                 DriftWorkspace& workspace);
+/// x (dofs of the tree) := M⁻¹ x with the last factor.
+void solve_mass(const Model& model, int tree, const Kinematics& kinematics, DriftWorkspace& workspace,
+                Eigen::Ref<VecX> x);
+
 /// q ⊕ h u on the manifold.
 void move(const Model& model, const VecX& u, double h, VecX& q);
 

@@ -154,6 +154,22 @@ void add_drive(Context& c, const Inputs& inputs, int i) {
     c.out.resistance[joint->v_begin] += slope;  // it had force to spare
 }
 
+/// Whether the problem is laid out for these trees.
+bool fits(const Model& model, const ContactProblem& problem) {
+  if (problem.name != model.name || problem.num_dofs() != model.num_v ||
+      problem.subsystems.size() != model.trees.size())
+    return false;
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const TreeInfo& info = model.trees[t];
+    const Subsystem& sub = problem.subsystems[t];
+    if (sub.dofs != info.dofs || (sub.tree < 0) != info.single) return false;
+    if (sub.tree < 0) continue;
+    const Tree& tree = problem.trees[sub.tree];
+    if (tree.parent != info.parent || tree.dof_offset != info.dof_offset) return false;
+  }
+  return true;
+}
+
 /// Implicit diagonal (dt D + dt² K) and explicit part of springs, dampers and drives without effort limit.
 void add_joint_terms(Context& c, const Inputs& inputs) {
   const double dt = c.dt;
@@ -243,6 +259,7 @@ void add_contacts(Context& c, const Contacts& contacts) {
         point_velocity(c.model, c.kin, point.body_b, point.p) - point_velocity(c.model, c.kin, point.body_a, point.p);
     contact.e[2] = gap_bias(c, point.gap);
     c.out.frames.push_back(R);
+    c.out.closing.push_back(-point.n.dot(velocity));
     c.out.approach.push_back(-point.n.dot(velocity + gain));
     c.out.problem.contacts.push_back(contact);
   }
@@ -405,16 +422,14 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
               const Inputs& inputs, const StepOptions& options, Assembly& out) {
   Context c{model, state, kinematics, options, out, options.dt};
   ContactProblem& problem = out.problem;
-  if (out.model != &model || problem.num_dofs() != model.num_v) {
-    lay_out(model, problem);
-    out.model = &model;
-  }
+  if (!fits(model, problem)) lay_out(model, problem);
   problem.contacts.clear();
   for (auto* pool : {&problem.hard, &problem.soft, &problem.equality, &problem.bounded}) pool->clear();
   for (auto* tags : {&out.hard, &out.soft, &out.equality, &out.bounded}) tags->clear();
   problem.J_pool.clear();
   out.frames.clear();
   out.approach.clear();
+  out.closing.clear();
   out.correction.clear();
 
   compute_forces(model, kinematics, inputs.wrenches, out.drift.forces, out.f);
@@ -443,7 +458,7 @@ bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const St
   ContactProblem& problem = out.problem;
   const auto bounces = [&](std::size_t i) {
     return contacts.points[i].restitution > 0.0 && lambda[static_cast<Eigen::Index>(3 * i + 2)] > 0.0 &&
-           out.approach[i] > options.restitution_threshold;
+           out.closing[i] > options.restitution_threshold;  // what rests and is pressed on does not land
   };
   bool differs = false;
   for (std::size_t i = 0; i < problem.contacts.size(); ++i)
@@ -457,7 +472,8 @@ bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const St
     e = bounces(i) ? -contacts.points[i].restitution * out.approach[i] : std::max(e, 0.0);
   }
   for (Row& row : problem.hard) row.e = std::max(row.e, 0.0);
-  for (std::size_t i = 0; i < problem.equality.size(); ++i) problem.equality[i].e -= out.correction[i];
+  Row* const closures = problem.equality.empty() ? problem.soft.data() + out.soft_closures : problem.equality.data();
+  for (std::size_t i = 0; i < out.correction.size(); ++i) closures[i].e -= out.correction[i];
   return true;
 }
 

@@ -48,12 +48,12 @@ struct RowTag {
 };
 
 struct Assembly {
-  const Model* model = nullptr;  // whose trees the problem is laid out for
   ContactProblem problem;
   std::vector<RowTag> hard, soft, equality, bounded;  // as the pools of the problem
   std::vector<Mat3> frames;                           // (contacts) columns t1, t2, n
-  std::vector<double> approach;                       // (contacts) speed of closing if nothing hindered it [m/s]
-  std::vector<double> correction;                     // (equality) the part of e that mends errors of position
+  std::vector<double> closing, approach;              // (contacts) before the step, and if nothing hindered it [m/s]
+  std::vector<double> correction;                     // (closures) the part of e that mends errors of position
+  int soft_closures = 0;                              // first soft row that is a closure (independent.hpp)
   VecX d, f;                                          // (num_v) half step, forces
   VecX resistance;                                    // (num_v) what dampers and drives add to the inertia of a joint
 

@@ -16,6 +16,10 @@ namespace {
 
 constexpr double kLargest = 1e12;  // of positions and velocities: beyond, their squares lose all meaning
 
+bool is_finite(const VecX& x, double largest = kInfinity) {
+  return x.allFinite() && (x.size() == 0 || x.cwiseAbs().maxCoeff() <= largest);
+}
+
 void check_range(bool ok, const char* field, double value, const char* expected) {
   require(ok, std::string("step options: ") + field + " is " + to_text(value) + ", expected " + expected);
 }
@@ -111,6 +115,7 @@ bool take_in_spares(const Model& model, const StepOptions& options, StepWorkspac
 void find_velocities(const Model& model, const StepOptions& options, const Inputs& inputs, StepWorkspace& w,
                      const State& state, const State& start, StepReport& report) {
   assemble(model, state, w.kinematics, w.contacts, inputs, options, w.assembly);  // -> problem
+  soften_closures(model, w.kinematics, w.independence, w.assembly);
   match_contacts(w.contacts, start, w.memory);
   recall(start, w.memory, w.assembly, w.solution.lambda);
   report.status = Status::kSolved;
@@ -120,7 +125,7 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
 
 /// Moves the state on; where the numbers end, everything stops where it is.
 bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, State& state) {
-  const bool sane = is_sane(w.solution.v);
+  bool sane = is_sane(w.solution.v);
   if (sane) {
     Assembly& assembly = w.assembly;
     const double h = (1.0 - options.theta) * options.dt;
@@ -130,10 +135,12 @@ bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, S
       compute_half_step(model, w.kinematics, assembly.resistance, h, assembly.drift, assembly.d);
       w.motion_v += assembly.d;
     }
+    w.before = state.q;
     drift(model, w.kinematics, w.motion_v, assembly.resistance, h, assembly.drift, state.q, state.v);
-  } else {
-    state.v.setZero();
+    sane = is_finite(state.q, kLargest) && is_finite(state.v, kLargest);
+    if (!sane) state.q = w.before;
   }
+  if (!sane) state.v.setZero();
   state.time += options.dt;
   ++state.steps;
   return sane;
@@ -192,10 +199,6 @@ namespace {
 
 bool is_rotation(const Eigen::Ref<const Vec4>& q) { return std::abs(q.norm() - 1.0) < 1e-3; }
 
-bool is_finite(const VecX& x, double largest = kInfinity) {
-  return x.allFinite() && (x.size() == 0 || x.cwiseAbs().maxCoeff() <= largest);
-}
-
 /// Whether the numbers of state and inputs are of the model and mean something.
 bool is_usable(const Model& model, const Inputs& inputs, const State& state) {
   const auto drives = static_cast<Eigen::Index>(model.drives.size());
@@ -244,8 +247,10 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
     look_again();
   }
   w.motion_v = w.solution.v;
-  if (is_sane(w.solution.v) && set_end_biases(w.contacts, w.solution.lambda, options, w.assembly))
+  if (is_sane(w.solution.v) && set_end_biases(w.contacts, w.solution.lambda, options, w.assembly)) {
     solve_problem(options, w, report);
+    bound_bounce(model, w.kinematics, w.contacts, w.solution.lambda, w.motion_v, w.bounce, w.assembly, w.solution.v);
+  }
   remember(w.contacts, w.assembly, w.solution.lambda, state);
   fill_report(w, report);
   if (!advance(model, options, w, state)) report.status = Status::kNumericalError;  // -> state

@@ -1,7 +1,8 @@
 #pragma once
 // One step of a simulation: the arrows in order.
 
-#include "almond/sim/assemble.hpp"
+#include "almond/sim/bounce.hpp"
+#include "almond/sim/independent.hpp"
 #include "almond/solver/solve.hpp"
 
 namespace almond {
@@ -31,9 +32,12 @@ struct StepWorkspace {
   std::vector<int> memory;
   State first_look;  // impulses of the first of two looks
   Assembly assembly;
+  IndependenceWorkspace independence;
+  BounceWorkspace bounce;
   Workspace solver;
   GrowVector start_lambda;  // where the solver began
   Solution solution;        // at the end of the step
+  VecX before;              // q at the start of the last drift
   VecX motion_v;            // v̂ that moves the bodies: the same, but for landings that bounce and corrections
 };
 
