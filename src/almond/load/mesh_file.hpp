@@ -18,6 +18,6 @@ namespace almond {
 /// the notes say by how much.
 [[nodiscard]] std::shared_ptr<const Polytope> load_hull(const std::string& path, const Vec3& scale, FileNotes& notes);
 
-inline constexpr int kMaxHullVertices = 256;
+inline constexpr int kMaxHullVertices = 512;  // twice as many cost a pair about twice the time
 
 }  // namespace almond
