@@ -63,15 +63,20 @@ Vec3 half_step_of_spin(const Mat3& inertia, const Vec3& w, double h) {
   return half - w;
 }
 
-void drift_single(const Model& model, const TreeInfo& tree, const Kinematics& kin, double h, const VecX& u, VecX& q,
-                  VecX& v) {
+void drift_single(const Model& model, const TreeInfo& tree, const Kinematics& kin, bool bounced, double h,
+                  const VecX& u, VecX& q, VecX& v) {
   const int b = tree.bodies[0];
   const Joint& joint = model.joints[b];
   move_joint(model.bodies[b], joint, u, h, q);
   if (is_ball_like(model.bodies[b].inertia) || u.segment<3>(tree.v_begin + 3).isZero(0.0)) return;
   const Mat3 R_new = joint.X_PJ.R * quaternion_to_matrix(q.segment<4>(joint.q_begin + 3));
   auto w = v.segment<3>(tree.v_begin + 3);
+  const double energy = w.dot(kin.I[b] * w);
   w = carry_momentum(model.bodies[b].inertia, kin.X_WB[b].R, R_new, w);
+  if (!bounced) return;
+  const Vec3 local = R_new.transpose() * w;
+  const double now = local.dot(model.bodies[b].inertia * local);
+  if (now > 0.0) w *= std::sqrt(energy / now);
 }
 
 // ---------------------------------------------------------------- trees
@@ -270,9 +275,10 @@ void drift(const Model& model, const Kinematics& kin, const VecX& u, const VecX&
   resize(model, w);
   resize(model, w.half);
   resize(model, w.end);
-  for (const TreeInfo& tree : model.trees) {
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const TreeInfo& tree = model.trees[t];
     if (tree.single) {
-      drift_single(model, tree, kin, h, u, q, v);
+      drift_single(model, tree, kin, !w.bounced.empty() && w.bounced[t] != 0, h, u, q, v);
       continue;
     }
     for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, h, q);

@@ -24,6 +24,7 @@ struct DriftWorkspace {
   std::vector<Mat6> M;    // (bodies of a tree)
   ArticulatedFactor factor;
   ForceWorkspace forces;
+  std::vector<char> bounced;  // (trees, or empty) v is not what moves the tree: a single body then keeps its energy
 };
 
 /// Factors M of one tree with `resistance` on its diagonal, at the pose of `kinematics`; false where it is singular.

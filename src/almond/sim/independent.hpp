@@ -17,8 +17,8 @@ struct IndependenceWorkspace {
 };
 
 /// Keeps the equality rows that pivoted Cholesky finds independent to 1e-9 of their closure's size, and gives them a
-/// compliance of 1e-6 of it: soft rows, λ = -(w + e) / (1e-6 W). What that gives way is mended in the next step; what it
-/// keeps out are impulses beyond a million times the usual. More than 400 rows are left as they are.
+/// compliance of 1e-6 of it: soft rows, λ = -(w + e) / (1e-6 W). What that gives way is mended in the next step; what
+/// it keeps out are impulses beyond a million times the usual. More than 400 rows are left as they are.
 void soften_closures(const Model& model, const Kinematics& kinematics, IndependenceWorkspace& workspace,
                      Assembly& assembly);
 

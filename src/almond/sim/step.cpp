@@ -123,6 +123,17 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
   solve_problem(options, w, report);
 }
 
+/// Trees that end with other velocities than they move with.
+void mark_bounced(const Model& model, StepWorkspace& w) {
+  std::vector<char>& bounced = w.assembly.drift.bounced;
+  bounced.assign(model.trees.size(), 0);
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const TreeInfo& tree = model.trees[t];
+    bounced[t] =
+        static_cast<char>(w.motion_v.segment(tree.v_begin, tree.dofs) != w.solution.v.segment(tree.v_begin, tree.dofs));
+  }
+}
+
 /// Moves the state on; where the numbers end, everything stops where it is.
 bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, State& state) {
   bool sane = is_sane(w.solution.v);
@@ -130,12 +141,13 @@ bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, S
     Assembly& assembly = w.assembly;
     const double h = (1.0 - options.theta) * options.dt;
     state.v = w.solution.v - assembly.d;
+    w.before = state.q;
+    mark_bounced(model, w);
     if (options.theta > 0.0) {
       w.motion_v -= assembly.d;
       compute_half_step(model, w.kinematics, assembly.resistance, h, assembly.drift, assembly.d);
       w.motion_v += assembly.d;
     }
-    w.before = state.q;
     drift(model, w.kinematics, w.motion_v, assembly.resistance, h, assembly.drift, state.q, state.v);
     sane = is_finite(state.q, kLargest) && is_finite(state.v, kLargest);
     if (!sane) state.q = w.before;
@@ -152,6 +164,7 @@ void move_before(const Model& model, const StepOptions& options, StepWorkspace& 
   w.assembly.resistance.setZero(model.num_v);
   compute_half_step(model, w.kinematics, w.assembly.resistance, h, w.assembly.drift, w.assembly.d);
   w.motion_v = state.v + w.assembly.d;
+  w.assembly.drift.bounced.clear();
   drift(model, w.kinematics, w.motion_v, w.assembly.resistance, h, w.assembly.drift, state.q, state.v);
   compute_kinematics(model, state.q, state.v, w.kinematics);
 }

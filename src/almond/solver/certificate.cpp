@@ -92,6 +92,17 @@ Eigen::Matrix<double, kRows, 1> relative_velocity(const ContactProblem& problem,
   return result;
 }
 
+/// Σ ‖J_s v‖² over the sides.
+template <int kRows, class Constraint>
+double motion_of_sides(const ContactProblem& problem, const Constraint& constraint, const VecX& v) {
+  double sum = 0.0;
+  for (int s = 0; s < constraint.num_sides; ++s) {
+    const Subsystem& sub = problem.subsystems[constraint.sides[s].subsystem];
+    sum += (problem.J(constraint.sides[s], kRows) * v.segment(sub.offset, sub.dofs)).squaredNorm();
+  }
+  return sum;
+}
+
 /// tr(W_ii), W_ii = J_i A⁻¹ J_iᵀ, with the cross terms of two sides on one subsystem. Sides that cancel up to rounding
 /// (two links that cannot move apart) count as zero.
 template <class Constraint>
@@ -245,6 +256,7 @@ Certificate make_certificate(const ContactProblem& problem, const VecX& v_in, co
   const VecX v_free = free_velocity(problem, factors);
 
   Tally tally{certificate};
+  double sides2 = 0.0;
   const double lambda_scale = lambda.size() > 0 ? lambda.cwiseAbs().maxCoeff() : 0.0;
   std::vector<Vec3> contact_w(static_cast<std::size_t>(num_contacts));
   double w_scale = 0.0;
@@ -252,6 +264,7 @@ Certificate make_certificate(const ContactProblem& problem, const VecX& v_in, co
     const Contact& contact = problem.contacts[i];
     const Vec3 w = relative_velocity<3>(problem, contact, v) + contact.e;
     const Vec3 q = relative_velocity<3>(problem, contact, v_free) + contact.e;
+    sides2 += motion_of_sides<3>(problem, contact, v_free);
     const double trace = delassus_trace(problem, factors, contact, 3);
     judge_contact(contact, lambda.segment<3>(3 * i), w, q, trace > 0.0 ? 3.0 / trace : 1.0, i, tally);
     w_scale = std::max({w_scale, w.norm(), q.norm()});
@@ -266,11 +279,12 @@ Certificate make_certificate(const ContactProblem& problem, const VecX& v_in, co
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const Row& row = *rows[r].row;
     const int index = num_contacts + static_cast<int>(r);
+    sides2 += motion_of_sides<1>(problem, row, v_free);
     judge_row(rows[r], lambda[3 * num_contacts + static_cast<int>(r)], relative_velocity<1>(problem, row, v)[0],
               relative_velocity<1>(problem, row, v_free)[0], delassus_trace(problem, factors, row, 1), index, tally);
   }
   certificate.residual = num_constraints > 0 ? std::sqrt(tally.residual2) / num_constraints : 0.0;
-  certificate.natural_map = std::isfinite(tally.q2) ? std::sqrt(tally.map2) / natural_map_unit(tally.q2) : kNaN;
+  certificate.natural_map = std::isfinite(tally.q2) ? std::sqrt(tally.map2) / natural_map_unit(tally.q2, sides2) : kNaN;
   return certificate;
 }
 

@@ -8,6 +8,7 @@
 // q = J A⁻¹b + e is the free velocity. The natural map is invariant to the units of mass and length, but for this:
 // where ‖q‖ is below kStill nothing moves, and it is taken as it is.
 
+#include <algorithm>
 #include <cmath>
 
 #include "almond/solver/problem.hpp"
@@ -17,8 +18,11 @@ namespace almond {
 
 inline constexpr double kStill = 1e-15;  // [m/s]
 
-/// What the natural map is divided by: ‖q‖, from its square.
-[[nodiscard]] inline double natural_map_unit(double q2) { return q2 > kStill * kStill ? std::sqrt(q2) : 1.0; }
+/// What the natural map is divided by, from Σ q² and Σ q_s².
+[[nodiscard]] inline double natural_map_unit(double q2, double sides2) {
+  const double unit2 = std::max(q2, 1e-12 * sides2);
+  return unit2 > kStill * kStill ? std::sqrt(unit2) : 1.0;
+}
 
 /// v = A⁻¹(b + Jᵀλ).
 [[nodiscard]] VecX compute_velocity(const ContactProblem& problem, const VecX& lambda);

@@ -257,6 +257,8 @@ void compute_delassus(Island& island, std::vector<double>& scratch) {
   island.q.resize(island.rows);
   scratch.resize(std::max<std::size_t>(scratch.size(), island.side_rows));
   multiply_J(island, island.b.data(), scratch.data());
+  island.sides2 = 0.0;
+  for (int r = 0; r < island.side_rows; ++r) island.sides2 += scratch[r] * scratch[r];
   gather_sides(island, scratch.data(), true, island.q.data());
   double q2 = 0.0, b2 = 0.0;
   for (double x : island.q) q2 += x * x;

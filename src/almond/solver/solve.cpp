@@ -146,19 +146,22 @@ int severity(Status status) {
 void start_monitors(const ContactProblem& problem, const Settings& settings, const Solution& start, bool warm,
                     Workspace::Impl& w) {
   const int count = w.islands.count;
-  double q2 = 0.0;
-  for (int k = 0; k < count; ++k) q2 += w.islands.islands[k].q_norm * w.islands.islands[k].q_norm;
+  double q2 = 0.0, sides2 = 0.0;
+  for (int k = 0; k < count; ++k) {
+    q2 += w.islands.islands[k].q_norm * w.islands.islands[k].q_norm;
+    sides2 += w.islands.islands[k].sides2;
+  }
   for (const Contact& c : problem.contacts) {
     if (is_inert(problem, c)) q2 += c.e.squaredNorm();
   }
   const double total = std::max(1, problem.num_contacts() + problem.num_scalar_rows());
-  w.clock.natural_scale = 1.0 / natural_map_unit(q2);
+  w.clock.natural_scale = 1.0 / natural_map_unit(q2, sides2);
   w.clock.residual_scale = 1.0 / total;
   w.clock.parts.assign(count, {});
   for (int k = 0; k < count; ++k) {
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
-    const double share = natural_map_unit(std::max(island.q_norm * island.q_norm, q2 / count));
+    const double share = natural_map_unit(std::max(island.q_norm * island.q_norm, q2 / count), island.sides2);
     const double enough = island.nodes.size() > kCrowdNodes ? settings.crowd_tol * island.q_norm : 0.0;
     const double natural_goal = std::max({settings.tol / 20.0 * share, enough, 1e-300});
     const double residual_goal = 0.7 * settings.tol * std::sqrt(total * island.num_constraints);
