@@ -288,7 +288,7 @@ TEST_F(Mjcf, WhatHasNoEffectIsCounted) {
       kInertia +
       "<geom size='0.1' condim='6'/><site name='t'/></body></worldbody>"
       "<tendon><spatial><site site='s'/><site site='t'/></spatial></tendon>"
-      "<actuator><motor site='t'/></actuator><sensor><jointpos joint='j'/></sensor>"));
+      "<actuator><motor site='t'/></actuator><sensor><ballquat joint='j'/></sensor>"));
   EXPECT_EQ(notes.ignored.count("spatial tendon"), 1U);
   EXPECT_EQ(notes.ignored.count("limit of a ball joint"), 1U);
   EXPECT_EQ(notes.ignored.count("fluid (density, viscosity, wind)"), 1U);

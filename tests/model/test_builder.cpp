@@ -292,8 +292,8 @@ TEST_F(Builder, RefusesDrivesSpringsClosures) {
     refuses([&] { builder.add_closure(closure); }, words);
   };
   refuses_closure([&](Closure& c) { c.b = upper; }, {"closure \"new\"", "on itself", "two"});
-  refuses_closure([](Closure& c) { c.kind = static_cast<ClosureKind>(3); },
-                  {"closure \"new\"", "kind is 3", "connect, weld or mimic"});
+  refuses_closure([](Closure& c) { c.kind = static_cast<ClosureKind>(4); },
+                  {"closure \"new\"", "kind is 4", "connect, weld, mimic or tendon"});
   refuses_closure([&](Closure& c) { c.kind = ClosureKind::kMimic, c.b = upper; },
                   {"closure \"new\"", "joint on itself"});
   refuses_closure([&](Closure& c) { c.kind = ClosureKind::kMimic; },
