@@ -244,7 +244,8 @@ void solve_mass(const Model& model, int tree, const Kinematics& kin, DriftWorksp
   if (!info.single) return solve_articulated(view(info, kin), w.factor, x);
   const int body = info.bodies[0];
   x.head<3>() /= model.bodies[body].mass;
-  x.tail<3>() = Vec3(kin.I[body].inverse() * x.tail<3>());
+  const Vec3 torque = x.tail<3>();
+  x.tail<3>() = kin.I[body].inverse() * torque;
 }
 
 void move(const Model& model, const VecX& u, double h, VecX& q) {

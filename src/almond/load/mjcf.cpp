@@ -28,7 +28,8 @@ VecX joint_position(const Joint& joint, const double* qpos, const Pose& X_WF) {
   VecX q = Eigen::Map<const VecX>(qpos, num_positions(joint.kind));
   if (joint.kind == JointKind::kFree) {
     const Pose X = X_WF * Pose{quaternion_to_matrix(q.tail<4>().normalized()), q.head<3>()};
-    q << X.p, matrix_to_quaternion(X.R);
+    q.head<3>() = X.p;
+    q.tail<4>() = matrix_to_quaternion(X.R);
   } else if (joint.kind == JointKind::kBall) {
     q.normalize();
   }
@@ -38,11 +39,13 @@ VecX joint_position(const Joint& joint, const double* qpos, const Pose& X_WF) {
 VecX joint_velocity(const Body& body, const Joint& joint, const double* qpos, const double* qvel, const Pose& X_WF) {
   VecX v = Eigen::Map<const VecX>(qvel, num_velocities(joint.kind));
   if (joint.kind == JointKind::kBall) {  // from the body's axes to those of the joint frame
-    v = quaternion_to_matrix(Vec4(qpos[0], qpos[1], qpos[2], qpos[3]).normalized()) * v.head<3>();
+    const Vec3 local = v;
+    v = quaternion_to_matrix(Vec4(qpos[0], qpos[1], qpos[2], qpos[3]).normalized()) * local;
   } else if (joint.kind == JointKind::kFree) {  // origin and body axes to centre of mass and world axes
     const Mat3 R = X_WF.R * quaternion_to_matrix(Vec4(qpos[3], qpos[4], qpos[5], qpos[6]).normalized());
-    const Vec3 w = R * v.tail<3>();
-    v << Vec3(X_WF.R * v.head<3>() + w.cross(R * body.com)), w;
+    const Vec3 origin = v.head<3>(), local = v.tail<3>(), w = R * local;
+    v.head<3>() = X_WF.R * origin + w.cross(R * body.com);
+    v.tail<3>() = w;
   }
   return v;
 }
