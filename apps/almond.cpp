@@ -91,7 +91,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return almond::app::run(argc, argv);
+    const int code = almond::app::run(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    std::fputs("almond: standard output could not be written\n", stderr);
+    return code == almond::app::kDone ? almond::app::kWorkFailed : code;
   } catch (const almond::Error& error) {
     return almond::app::complain(error.what());
   } catch (const std::bad_alloc&) {

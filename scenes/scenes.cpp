@@ -145,7 +145,7 @@ Scene make_ball(const Values& values, std::uint64_t /*seed*/) {
   };
   scene.judge = [seen](Simulation&) {
     Outcome outcome;
-    outcome.metrics = {{"deepest_mm", -1e3 * seen->lowest}, {"rebound_mm", 1e3 * seen->rebound}};
+    outcome.metrics = {{"deepest_mm", 1e3 * std::max(0.0, -seen->lowest)}, {"rebound_mm", 1e3 * seen->rebound}};
     outcome.success = seen->landed && seen->lowest > -1e-5;
     return outcome;
   };
@@ -198,11 +198,13 @@ Scene make_spheres(const Values& values, std::uint64_t seed) {
     Outcome outcome;
     int inside = 0;
     for (int b = 0; b < sim.model().num_bodies(); ++b) inside += sim.state().q[7 * b + 2] > 0.0 ? 1 : 0;
-    outcome.metrics = {{"rms_speed_mm_per_s", 1e3 * std::sqrt(sums->speed2 / std::max(1.0, sums->samples))},
-                       {"jitter_mm_per_s", 1e3 * std::sqrt(sums->held2 / std::max(1.0, sums->held))},
-                       {"mean_depth_mm", 1e3 * sums->depth / std::max(1.0, sums->points)},
-                       {"deepest_mm", 1e3 * sums->deepest},
-                       {"inside", static_cast<double>(inside)}};
+    outcome.metrics = {{"inside", static_cast<double>(inside)}};
+    if (sums->samples > 0.0) {  // a short run has no end at rest to measure
+      outcome.metrics.push_back({"rms_speed_mm_per_s", 1e3 * std::sqrt(sums->speed2 / sums->samples)});
+      outcome.metrics.push_back({"jitter_mm_per_s", 1e3 * std::sqrt(sums->held2 / std::max(1.0, sums->held))});
+      outcome.metrics.push_back({"mean_depth_mm", 1e3 * sums->depth / std::max(1.0, sums->points)});
+      outcome.metrics.push_back({"deepest_mm", 1e3 * sums->deepest});
+    }
     outcome.success = inside == sim.model().num_bodies();
     return outcome;
   };

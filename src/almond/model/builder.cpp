@@ -12,6 +12,8 @@ namespace {
 
 using namespace checks;
 
+constexpr double kFarthest = 1e12;  // of start values: what a step accepts
+
 /// Row by row.
 std::string inertia_text(const Mat3& I) {
   return "(" + vector_text(I.row(0)) + ", " + vector_text(I.row(1)) + ", " + vector_text(I.row(2)) + ")";
@@ -295,7 +297,8 @@ void ModelBuilder::set_start(int joint, const VecX& q) {
   const std::string place = label("joint", j.name);
   require(q.size() == num_positions(j.kind), place + ": start has " + std::to_string(q.size()) + " values, expected " +
                                                  std::to_string(num_positions(j.kind)));
-  require(q.allFinite(), place + ": start is (" + list_text(q) + "), expected finite values");
+  require(q.allFinite() && (q.size() == 0 || q.cwiseAbs().maxCoeff() <= kFarthest),
+          place + ": start is (" + list_text(q) + "), expected finite values up to 1e12");
   VecX start = q;
   if (j.kind == JointKind::kFree || j.kind == JointKind::kBall) {
     const double norm = q.tail<4>().norm();
@@ -312,7 +315,8 @@ void ModelBuilder::set_start_velocity(int joint, const VecX& v) {
   const std::string place = label("joint", j.name);
   require(v.size() == num_velocities(j.kind), place + ": start velocity has " + std::to_string(v.size()) +
                                                   " values, expected " + std::to_string(num_velocities(j.kind)));
-  require(v.allFinite(), place + ": start velocity is (" + list_text(v) + "), expected finite values");
+  require(v.allFinite() && (v.size() == 0 || v.cwiseAbs().maxCoeff() <= kFarthest),
+          place + ": start velocity is (" + list_text(v) + "), expected finite values up to 1e12");
   start_v_[joint] = v;
 }
 
