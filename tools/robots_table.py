@@ -8,6 +8,7 @@ Packages: example-robot-data (URDF, floating base), gymnasium, dm_control, robos
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +43,7 @@ def fall(program, path, words):
     except subprocess.TimeoutExpired:
         return None, f"not done in {TIMEOUT} s"
     if done.returncode != 0:
-        return None, done.stderr.strip().splitlines()[-1].split(": ", 2)[-1][:100]
+        return None, re.sub(r"/\S*site-packages/", "", done.stderr.strip().splitlines()[-1].split(": ", 2)[-1])[:100]
     return json.loads(done.stdout), None
 
 
