@@ -26,7 +26,7 @@ constexpr double kBelow = 0.05;  // [m] from the lowest point down to a floor th
 /// What one robot file became.
 struct Part {
   int first_body = 0, end_body = 0;
-  bool self_collision = true, hold = false;
+  bool hold = false;
   std::vector<UrdfRobot::Motor> motors;
 };
 
@@ -35,7 +35,6 @@ Part add_robot(ModelBuilder& builder, const SceneRobot& robot, const SceneFile& 
                LoadedScene& out) {
   Part part;
   part.first_body = builder.so_far().num_bodies();
-  part.self_collision = robot.options.self_collision;
   part.hold = robot.hold;
   if (extension_of(robot.path) == ".urdf") {
     require(robot.keyframe.empty(), robot.path + ": keyframe " + quote(robot.keyframe) + ": URDF has none");
@@ -91,8 +90,9 @@ double lowest_point(const Model& model) {
 }
 
 /// Impedance drives on all joints of one dof that have none, with 30 rad/s for the inertia that each sees at the start.
-void hold_joints(ModelBuilder& builder, const Part& part) {
+void hold_joints(ModelBuilder& builder, const std::vector<Part>& parts) {
   constexpr double kRate = 30.0;
+  if (std::none_of(parts.begin(), parts.end(), [](const Part& part) { return part.hold; })) return;
   const Model model = builder.build();
   std::vector<char> driven(model.bodies.size(), 0);
   for (const Drive& drive : model.drives)
@@ -101,13 +101,12 @@ void hold_joints(ModelBuilder& builder, const Part& part) {
     if (closure.kind == ClosureKind::kMimic) driven[closure.a] = 1;
   Kinematics kin;
   compute_kinematics(model, model.q0, VecX::Zero(model.num_v), kin);
-  State state = make_state(model);
   Assembly assembly;
-  assemble(model, state, kin, {}, make_inputs(model), {}, assembly);
-  for (int b = part.first_body; b < part.end_body; ++b) {
+  assemble(model, make_state(model), kin, {}, make_inputs(model), {}, assembly);
+  const auto hold = [&](const Part& part, int b) {
     const Joint& joint = model.joints[b];
     const int tree = model.bodies[b].subsystem;
-    if (tree < 0 || num_velocities(joint.kind) != 1 || driven[b] != 0) continue;
+    if (tree < 0 || num_velocities(joint.kind) != 1 || driven[b] != 0) return;
     const int local = joint.v_begin - model.trees[tree].v_begin;
     const double inertia = assembly.problem.A(tree)(local, local);
     Drive drive;
@@ -120,22 +119,19 @@ void hold_joints(ModelBuilder& builder, const Part& part) {
     for (const UrdfRobot::Motor& motor : part.motors)
       if (motor.joint == b && motor.effort > 0.0) drive.effort_limit = motor.effort;
     builder.add_drive(drive);
-  }
+  };
+  for (const Part& part : parts)
+    for (int b = part.first_body; part.hold && b < part.end_body; ++b) hold(part, b);
 }
 
-/// Bodies of one robot that lie in each other at the start, or that are not to touch at all.
+/// Bodies of one robot that lie in each other at the start.
 void exclude_pairs(ModelBuilder& builder, const Model& model, const std::vector<Part>& parts, FileNotes& notes) {
   constexpr double kDepth = 1e-4;  // [m]
-  for (const Part& part : parts) {
-    if (part.self_collision) continue;
-    for (int a = part.first_body; a < part.end_body; ++a)
-      for (int b = a + 1; b < part.end_body; ++b) builder.exclude(a, b);
-  }
   int count = 0;
   Overlap deepest;
   for (const Overlap& overlap : find_overlaps(model, model.q0, kDepth)) {
     const bool own = std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
-      return part.self_collision && overlap.body_a >= part.first_body && overlap.body_b < part.end_body;
+      return overlap.body_a >= part.first_body && overlap.body_b < part.end_body;
     });
     if (!own) continue;
     builder.exclude(overlap.body_a, overlap.body_b);
@@ -199,8 +195,7 @@ LoadedScene load_scene(const SceneFile& description) {
     floor.material = description.floor_material;
     builder.add_geom(floor);
   }
-  for (const Part& part : parts)
-    if (part.hold) hold_joints(builder, part);
+  hold_joints(builder, parts);
   exclude_pairs(builder, builder.build(), parts, out.notes);
   out.scene.model = builder.build();
   out.scene.steps = description.steps.value_or(std::max(1, static_cast<int>(std::lround(2.0 / out.scene.options.dt))));

@@ -281,20 +281,22 @@ VecX integrate_finely(const Model& model, double time, int steps) {
   return q;
 }
 
+/// Distance from `exact` after half a second in `steps` steps.
+double error_after(const Model& model, const VecX& exact, int steps, double theta) {
+  StepOptions options;
+  options.dt = 0.5 / steps;
+  options.theta = theta;
+  Simulation sim(model, options);
+  for (int i = 0; i < steps; ++i) sim.step();
+  return (sim.state().q - exact).norm();
+}
+
 TEST(Drift, WhirlingArmFollowsTheEquationsOfMotion) {
   // Second order in dt: halving the step quarters the distance to the exact path.
   const Model model = make_whirling_arm(2.0);
   const VecX exact = integrate_finely(model, 0.5, 2000);
-  const auto error = [&](int steps, double theta) {
-    StepOptions options;
-    options.dt = 0.5 / steps;
-    options.theta = theta;
-    Simulation sim(model, options);
-    for (int i = 0; i < steps; ++i) sim.step();
-    return (sim.state().q - exact).norm();
-  };
   for (const double theta : {0.0, 0.5}) {
-    const double coarse = error(400, theta), fine = error(800, theta);
+    const double coarse = error_after(model, exact, 400, theta), fine = error_after(model, exact, 800, theta);
     EXPECT_NEAR(std::log2(coarse / fine), 2.0, 0.15) << theta << " " << coarse << " " << fine;
     EXPECT_LT(fine, 1e-4) << theta;
   }
@@ -315,16 +317,8 @@ TEST(Drift, LeapfrogIsSecondOrderUnderGravity) {
   }
   const Model model = builder.build();
   const VecX exact = integrate_finely(model, 0.5, 2000);
-  const auto error = [&](int steps, double theta) {
-    StepOptions options;
-    options.dt = 0.5 / steps;
-    options.theta = theta;
-    Simulation sim(model, options);
-    for (int i = 0; i < steps; ++i) sim.step();
-    return (sim.state().q - exact).norm();
-  };
-  EXPECT_NEAR(std::log2(error(400, 0.0) / error(800, 0.0)), 1.0, 0.1);
-  EXPECT_NEAR(std::log2(error(400, 0.5) / error(800, 0.5)), 2.0, 0.1);
+  EXPECT_NEAR(std::log2(error_after(model, exact, 400, 0.0) / error_after(model, exact, 800, 0.0)), 1.0, 0.1);
+  EXPECT_NEAR(std::log2(error_after(model, exact, 400, 0.5) / error_after(model, exact, 800, 0.5)), 2.0, 0.1);
 }
 
 TEST(Drift, HeldJointStaysHeld) {

@@ -9,24 +9,14 @@
 #include "almond/load/mjcf.hpp"
 #include "almond/load/write_mjcf.hpp"
 #include "almond/sim/assemble.hpp"
+#include "oracle/probe_json.hpp"
 
 namespace almond {
 namespace {
 
 using nlohmann::json;
-
-template <class Vector>
-json list(const Vector& v) {
-  json out = json::array();
-  for (const double x : v) out.push_back(x);
-  return out;
-}
-
-json rows(const MatX& M) {
-  json out = json::array();
-  for (Eigen::Index i = 0; i < M.rows(); ++i) out.push_back(list(VecX(M.row(i))));
-  return out;
-}
+using testing::list;
+using testing::rows;
 
 json probe_state(const Model& model, const MjcfFile& file, const json& request) {
   const std::vector<double> qpos = request.at("qpos"), qvel = request.at("qvel");

@@ -8,29 +8,14 @@
 #include "almond/dynamics/forces.hpp"
 #include "almond/sim/assemble.hpp"
 #include "common/random_tree.hpp"
+#include "oracle/probe_json.hpp"
 
 namespace almond {
 namespace {
 
 using nlohmann::json;
-
-template <class Matrix>
-json rows(const Matrix& m) {
-  json out = json::array();
-  for (Eigen::Index i = 0; i < m.rows(); ++i) {
-    json row = json::array();
-    for (Eigen::Index j = 0; j < m.cols(); ++j) row.push_back(m(i, j));
-    out.push_back(row);
-  }
-  return out;
-}
-
-template <class Vector>
-json list(const Vector& v) {
-  json out = json::array();
-  for (Eigen::Index i = 0; i < v.size(); ++i) out.push_back(v[i]);
-  return out;
-}
+using testing::list;
+using testing::rows;
 
 json write_model(const Model& model) {
   json out = json::array();

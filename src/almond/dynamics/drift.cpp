@@ -50,9 +50,9 @@ Vec3 carry_momentum(const Mat3& inertia, const Mat3& R, const Mat3& R_new, const
 /// with that velocity. Reversible in time, so that energy does not drift.
 Vec3 half_step_of_spin(const Mat3& inertia, const Vec3& w, double h) {
   constexpr int kRounds = 8;
-  const Vec3 L = inertia * w;
-  Vec3 half = w - 0.5 * h * (inertia.inverse() * w.cross(L));
   const Mat3 inverse = inertia.inverse();
+  const Vec3 L = inertia * w;
+  Vec3 half = w - 0.5 * h * (inverse * w.cross(L));
   for (int round = 0; round < kRounds; ++round) {
     const Mat3 turn = exp_so3(0.5 * h * half);
     const Vec3 next = turn * (inverse * (turn.transpose() * L));
@@ -208,34 +208,36 @@ void carry_tree(const Model& model, const TreeInfo& tree, const Kinematics& kin,
   v.segment(tree.v_begin, tree.dofs) = x;
 }
 
-/// Whether bodies of the tree turn by an angle that can be seen in the last digits.
+constexpr double kSmallestTurn = 1e-8;  // [rad]: squared it is lost to rounding
+
+/// Whether bodies of the tree turn by an angle that can be seen in the last digits, moving with u.
 bool turns(const TreeInfo& tree, const Kinematics& kin, const VecX& u, double h, DriftWorkspace& w) {
-  constexpr double kSmallest = 1e-8;  // [rad]: squared it is lost to rounding
   const auto count = static_cast<Eigen::Index>(tree.bodies.size());
   forward_pass(view(tree, kin), u.segment(tree.v_begin, tree.dofs), w.V.leftCols(count));
-  return w.V.bottomRows<3>().leftCols(count).cwiseAbs().maxCoeff() * std::abs(h) > kSmallest;
+  return w.V.bottomRows<3>().leftCols(count).cwiseAbs().maxCoeff() * std::abs(h) > kSmallestTurn;
 }
 
-/// Room for the largest tree.
-void resize(const Model& model, DriftWorkspace& w) {
-  std::size_t bodies = 0;
-  int dofs = 0;
-  for (const TreeInfo& tree : model.trees) {
-    bodies = std::max(bodies, tree.bodies.size());
-    dofs = std::max(dofs, tree.dofs);
-  }
+/// The same for the velocities that `kin` was made with.
+bool turns(const TreeInfo& tree, const Kinematics& kin, double h) {
+  return std::any_of(tree.bodies.begin(), tree.bodies.end(),
+                     [&](int b) { return kin.V.col(b).tail<3>().cwiseAbs().maxCoeff() * std::abs(h) > kSmallestTurn; });
+}
+
+/// Room for a tree; what was there is lost where it grows.
+void make_room(const TreeInfo& tree, DriftWorkspace& w) {
+  const std::size_t bodies = tree.bodies.size();
   if (w.M.size() < bodies) {
     w.M.resize(bodies);
     for (Mat6X* scratch : {&w.V, &w.P, &w.F}) scratch->resize(6, static_cast<Eigen::Index>(bodies));
   }
-  if (w.x.size() < dofs)
-    for (VecX* scratch : {&w.x, &w.tau, &w.diagonal}) scratch->resize(dofs);
+  if (w.x.size() < tree.dofs)
+    for (VecX* scratch : {&w.x, &w.tau, &w.diagonal}) scratch->resize(tree.dofs);
 }
 
 }  // namespace
 
 bool factor_mass(const Model& model, int tree, const Kinematics& kin, const VecX& resistance, DriftWorkspace& w) {
-  resize(model, w);
+  make_room(model.trees[tree], w);
   return model.trees[tree].single || factor_tree(model, model.trees[tree], kin, resistance, w);
 }
 
@@ -255,7 +257,6 @@ void move(const Model& model, const VecX& u, double h, VecX& q) {
 void compute_half_step(const Model& model, const Kinematics& kin, const VecX& resistance, double h, DriftWorkspace& w,
                        VecX& d) {
   d.setZero(model.num_v);
-  resize(model, w);
   compute_velocity_products(model, kin, w.forces, w.c);
   for (const TreeInfo& tree : model.trees) {
     const int root = tree.bodies[0];
@@ -263,7 +264,9 @@ void compute_half_step(const Model& model, const Kinematics& kin, const VecX& re
     if (c.isZero(0.0) || (tree.single && is_ball_like(model.bodies[root].inertia))) continue;
     if (tree.single) {
       d.segment<3>(tree.v_begin + 3) = half_step_of_spin(kin.I[root], kin.V.col(root).tail<3>(), h);
-    } else if (factor_tree(model, tree, kin, resistance, w)) {
+    } else if (turns(tree, kin, h)) {
+      make_room(tree, w);
+      if (!factor_tree(model, tree, kin, resistance, w)) continue;
       solve_articulated(view(tree, kin), w.factor, c);
       d.segment(tree.v_begin, tree.dofs) = -0.5 * h * c;
     }
@@ -273,7 +276,6 @@ void compute_half_step(const Model& model, const Kinematics& kin, const VecX& re
 void drift(const Model& model, const Kinematics& kin, const VecX& u, const VecX& resistance, double h,
            DriftWorkspace& w, VecX& q, VecX& v) {
   w.q_half = q;
-  resize(model, w);
   resize(model, w.half);
   resize(model, w.end);
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
@@ -282,6 +284,7 @@ void drift(const Model& model, const Kinematics& kin, const VecX& u, const VecX&
       drift_single(model, tree, kin, !w.bounced.empty() && w.bounced[t] != 0, h, u, q, v);
       continue;
     }
+    make_room(tree, w);
     for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, h, q);
     if (!turns(tree, kin, u, h, w)) continue;
     for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, 0.5 * h, w.q_half);

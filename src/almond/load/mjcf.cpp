@@ -244,6 +244,7 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const FileOptions& opt
   if (!r.disabled(mjDSBL_GRAVITY)) file.gravity = vec3(m.opt.gravity);
   builder.set_friction_combine(Combine::kMaximum);
   check_joint_names(r);
+  const int first = builder.so_far().num_bodies();
   file.bodies.assign(m.nbody, kGround);
   file.joints.assign(m.njnt, -1);
   file.qpos.assign(m.njnt, 0);
@@ -251,6 +252,10 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const FileOptions& opt
   for (int b = 1; b < m.nbody; ++b) read_body(r, b);
   read_geoms(r);
   read_filters(r);
+  if (!options.self_collision) {
+    for (int a = first; a < builder.so_far().num_bodies(); ++a)
+      for (int b = a + 1; b < builder.so_far().num_bodies(); ++b) builder.exclude(a, b);
+  }
   std::vector<int> tendon_of;
   read_tendons(r, tendon_of);
   read_equality(r, tendon_of);

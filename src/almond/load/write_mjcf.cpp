@@ -55,8 +55,7 @@ struct Writer {
   const Model& model;
   FileNotes& notes;
   std::vector<std::vector<int>> children, geoms;  // (bodies)
-  std::vector<char> folded;                       // (bodies) became a joint of its only child
-  std::string assets, worldbody, sites;
+  std::string assets, worldbody;
   std::vector<const void*> meshes;  // written ones
 
   void indent(int depth) { worldbody.append(2 * static_cast<std::size_t>(depth), ' '); }
@@ -188,7 +187,6 @@ void write_body(Writer& w, int body, Pose X_PB, int depth) {
   // Joints of folded bodies above, outermost first, in the frame of the one that carries the mass.
   std::vector<int> chain = {body};
   while (folds(w, chain.back())) {
-    w.folded[chain.back()] = 1;
     chain.push_back(w.children[chain.back()][0]);
   }
   std::vector<Pose> X_to_last(chain.size());
@@ -272,8 +270,7 @@ std::string write_equality(const Model& model) {
         // The point on b, and where b lies in a.
         const Pose X_ab = closure.X_a * closure.X_b.inverse();
         out += std::string("    <") + (weld ? "weld" : "connect") + name +
-               attribute("body1", body_name(model, weld ? closure.a : closure.a)) +
-               attribute("body2", body_name(model, closure.b));
+               attribute("body1", body_name(model, closure.a)) + attribute("body2", body_name(model, closure.b));
         out += weld ? attribute("relpose", list(X_ab.p) + " " + list(matrix_to_quaternion(X_ab.R))) +
                           attribute("anchor", list(closure.X_b.p))
                     : attribute("anchor", list(closure.X_a.p));
@@ -332,10 +329,9 @@ void write_start(const Writer& w, int body, std::string& qpos, std::string& qvel
 }  // namespace
 
 std::string write_mjcf(const Model& model, double time_step, FileNotes& notes) {
-  Writer w{model, notes, {}, {}, {}, {}, {}, {}, {}};
+  Writer w{model, notes, {}, {}, {}, {}, {}};
   w.children.resize(model.bodies.size());
   w.geoms.resize(model.bodies.size());
-  w.folded.assign(model.bodies.size(), 0);
   std::vector<int> roots;
   for (int b = 0; b < model.num_bodies(); ++b)
     (model.bodies[b].parent < 0 ? roots : w.children[model.bodies[b].parent]).push_back(b);

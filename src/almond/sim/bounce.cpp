@@ -29,11 +29,19 @@ void bound_bounce(const Model& model, const Kinematics& kin, const Contacts& con
   const ContactProblem& problem = assembly.problem;
   const std::size_t trees = model.trees.size();
   join_touching(model, contacts, lambda, w.group);
+  w.differs.assign(trees, 0);
+  for (std::size_t t = 0; t < trees; ++t) {
+    const TreeInfo& info = model.trees[t];
+    if (v.segment(info.v_begin, info.dofs) != landed.segment(info.v_begin, info.dofs))
+      w.differs[find_root(w.group, static_cast<int>(t))] = 1;
+  }
   for (auto* sums : {&w.kept, &w.landed, &w.cross, &w.left}) sums->assign(trees, 0.0);
   w.free = Eigen::Map<const VecX>(problem.b.data(), model.num_v);
   for (std::size_t t = 0; t < trees; ++t) {
     const TreeInfo& info = model.trees[t];
     const auto index = static_cast<int>(t);
+    const int root = find_root(w.group, index);
+    if (w.differs[root] == 0) continue;
     auto free = w.free.segment(info.v_begin, info.dofs);
     if (!factor_mass(model, index, kin, assembly.implicit, assembly.drift)) return;
     solve_mass(model, index, kin, assembly.drift, free);
@@ -49,7 +57,6 @@ void bound_bounce(const Model& model, const Kinematics& kin, const Contacts& con
     const auto u_free = [&](int i) { return w.free[begin + i] - assembly.d[begin + i]; };
     const auto u_landed = [&](int i) { return landed[begin + i] - assembly.d[begin + i]; };
     const auto way = [&](int i) { return v[begin + i] - landed[begin + i]; };
-    const int root = find_root(w.group, index);
     w.kept[root] += 0.5 * product(u_free, u_free);
     w.landed[root] += 0.5 * product(u_landed, u_landed);
     w.cross[root] += product(u_landed, way);

@@ -9,6 +9,7 @@ namespace almond {
 struct BounceWorkspace {
   VecX free;                                      // v̂ without contacts
   std::vector<int> group;                         // (trees) root of those that touch
+  std::vector<char> differs;                      // (trees) of groups: the two answers differ there
   std::vector<double> kept, landed, cross, left;  // (trees) of groups: energies and the way between the two answers
 };
 

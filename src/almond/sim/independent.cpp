@@ -18,7 +18,11 @@ bool compute_delassus(const Model& model, const Kinematics& kin, IndependenceWor
   w.W.setZero(count, count);
   w.Y.clear();
   w.Y_start.assign(2 * rows.size(), -1);
+  w.touched.assign(model.trees.size(), 0);
+  for (const Row& row : rows)
+    for (int s = 0; s < row.num_sides; ++s) w.touched[row.sides[s].subsystem] = 1;
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    if (w.touched[t] == 0) continue;
     const int dofs = model.trees[t].dofs;
     bool factored = false;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -32,7 +36,6 @@ bool compute_delassus(const Model& model, const Kinematics& kin, IndependenceWor
         solve_mass(model, static_cast<int>(t), kin, assembly.drift, MapVec(w.Y.data() + w.Y_start[2 * i + s], dofs));
       }
     }
-    if (!factored) continue;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       for (int s = 0; s < rows[i].num_sides; ++s) {
         if (rows[i].sides[s].subsystem != static_cast<int>(t)) continue;

@@ -7,13 +7,14 @@
 
 namespace almond {
 
-/// Scratch of drop_dependent_rows.
+/// Scratch of soften_closures.
 struct IndependenceWorkspace {
-  std::vector<double> Y;     // M⁻¹ Jᵀ of all sides, one after the other
-  std::vector<int> Y_start;  // (2 rows)
-  MatX W, L;                 // (rows x rows) Delassus matrix of the rows, its factor
-  VecX left, scale;          // (rows) what of W_ii is not explained yet, size of the closure
-  std::vector<int> kept;     // (rows) 1: independent
+  std::vector<double> Y;      // M⁻¹ Jᵀ of all sides, one after the other
+  std::vector<int> Y_start;   // (2 rows)
+  MatX W, L;                  // (rows x rows) Delassus matrix of the rows, its factor
+  VecX left, scale;           // (rows) what of W_ii is not explained yet, size of the closure
+  std::vector<int> kept;      // (rows) 1: independent
+  std::vector<char> touched;  // (trees) 1: a row acts on it
 };
 
 /// Keeps the equality rows that pivoted Cholesky finds independent to 1e-9 of their closure's size, and gives them a

@@ -83,7 +83,8 @@ void find_contacts(const Model& model, const StepOptions& options, StepWorkspace
 /// none. A foot that lands on its edge needs other points than one that stands.
 bool take_in_spares(const Model& model, const StepOptions& options, StepWorkspace& w, const State& state) {
   constexpr double kDeepest = 1e-4;  // [m] that a point left out may sink in a step
-  if (w.contacts.spare.empty() || !is_sane(w.solution.v)) return false;
+  constexpr double kLever = 10.0;    // [m]: no point is farther from what it turns about
+  if (!is_sane(w.solution.v) || w.solution.v.lpNorm<1>() * options.dt * kLever < kDeepest) return false;
   w.assembly.moved = w.solution.v;
   compute_kinematics(model, state.q, w.assembly.moved, w.after);
   std::vector<ContactPoint>& points = w.contacts.points;
