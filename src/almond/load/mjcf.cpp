@@ -276,6 +276,9 @@ void take_warning(const char* text) {
 }
 
 ModelPointer compile(const std::string& path, const mjVFS* files, const std::string& place, FileNotes& notes) {
+  require(mj_version() == mjVERSION_HEADER, place + ": MuJoCo's library is version " + std::to_string(mj_version()) +
+                                                ", expected " + std::to_string(mjVERSION_HEADER) +
+                                                ", with which this program was built; build it again");
   char error[2000] = "";
   warnings = &notes.said;
   mju_user_warning = take_warning;
