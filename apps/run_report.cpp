@@ -89,6 +89,7 @@ std::string run_json(const scenes::Scene& scene, const Simulation& simulation, c
       {"energy", {{"start", record.energy_start.total()}, {"end", record.energy_end.total()}}},
       {"reduced_contacts", s.reduced_contacts},
       {"suspicious_depths", s.suspicious_depths},
+      {"jammed_steps", s.jammed},
       {"interrupted", record.interrupted},
       {"remarks", simulation.model().remarks},
   };
@@ -130,6 +131,7 @@ std::string run_summary(const scenes::Scene& scene, const Simulation& simulation
   if (s.dropped_contacts > 0) line("dropped", paint(std::to_string(s.dropped_contacts) + " contacts", false));
   if (s.suspicious_depths > 0)
     line("depths", paint(std::to_string(s.suspicious_depths) + " suspicious ones cut", false));
+  if (s.jammed > 0) line("jammed", format("%d steps: overlaps held by friction, corrected without it", s.jammed));
   for (const scenes::Metric& metric : record.outcome.metrics) line(metric.name, format("%.6g", metric.value));
   if (record.outcome.success) line("goal", *record.outcome.success ? paint("reached", true) : paint("missed", false));
   line("state", hash_text(state_hash(simulation.state())));

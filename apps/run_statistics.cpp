@@ -28,6 +28,7 @@ void RunStatistics::add(const StepReport& report) {
   dropped_contacts += report.dropped_contacts;
   reduced_contacts += report.reduced_contacts;
   suspicious_depths += report.suspicious_depths;
+  jammed += report.jammed ? 1 : 0;
 }
 
 }  // namespace almond::app

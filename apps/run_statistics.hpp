@@ -22,6 +22,7 @@ struct RunStatistics {
   std::vector<double> step_ms, solve_ms, collide_ms, residual, penetration_mm, contacts;
   std::array<int, kStatuses.size()> status_counts{};  // as kStatuses
   std::int64_t dropped_contacts = 0, reduced_contacts = 0, suspicious_depths = 0;
+  int jammed = 0;  // steps
 
   void add(const StepReport& report);
   [[nodiscard]] int steps() const { return static_cast<int>(step_ms.size()); }

@@ -453,8 +453,8 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
   add_tendons(c);
 }
 
-bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, Assembly& out) {
-  constexpr double kNoticeable = 0.01;  // [m/s, rad/s]: a body thrown up so rises by 5 µm
+bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, double noticeable,
+                    Assembly& out) {
   ContactProblem& problem = out.problem;
   const auto bounces = [&](std::size_t i) {
     return contacts.points[i].restitution > 0.0 && lambda[static_cast<Eigen::Index>(3 * i + 2)] > 0.0 &&
@@ -462,9 +462,9 @@ bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const St
   };
   bool differs = false;
   for (std::size_t i = 0; i < problem.contacts.size(); ++i)
-    differs = differs || problem.contacts[i].e[2] < -kNoticeable || bounces(i);
-  for (const Row& row : problem.hard) differs = differs || row.e < -kNoticeable;
-  for (const double correction : out.correction) differs = differs || std::abs(correction) > kNoticeable;
+    differs = differs || problem.contacts[i].e[2] < -noticeable || bounces(i);
+  for (const Row& row : problem.hard) differs = differs || row.e < -noticeable;
+  for (const double correction : out.correction) differs = differs || std::abs(correction) > noticeable;
   if (!differs) return false;
 
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) {

@@ -70,7 +70,8 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
 /// The velocities of the answer `lambda` belongs to move the bodies, but are not always those they end with: what lands
 /// at speed s leaves at ε s (Newton), and being pushed out of an overlap is no speed. Changes the biases to those of
 /// the end: e_n = -ε s for landings, no corrections. False, and nothing changed, where the answer holds for the end as
-/// well.
-bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, Assembly& assembly);
+/// well: nothing lands, and no correction is faster than `noticeable`.
+bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, double noticeable,
+                    Assembly& assembly);
 
 }  // namespace almond

@@ -11,7 +11,7 @@ struct StepOptions {
   double dt = 1.0 / 240.0;  // [s]
   double theta = 0.0;       // (2) v̂ = θ v + (1 - θ) v⁺, in [0, 1); 0: semi-implicit Euler, 0.5: leapfrog
 
-  double erp = 0.2;                    // share of an overlap, or of a passed limit, that a step removes
+  double erp = 0.8;                    // share of an overlap, or of a passed limit, that a step removes
   double closure_erp = 1.0;            // share of the error of a closure that a step removes
   double max_correction = 0.5;         // speed of that correction at most [m/s, rad/s]
   double restitution_threshold = 0.1;  // landings slower than this do not bounce [m/s]

@@ -3,13 +3,13 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "almond/base/timer.hpp"
 #include "almond/dynamics/drift.hpp"
 #include "almond/sim/memory.hpp"
+#include "almond/sim/second_look.hpp"
 
 namespace almond {
 namespace {
@@ -24,42 +24,11 @@ void check_range(bool ok, const char* field, double value, const char* expected)
   require(ok, std::string("step options: ") + field + " is " + to_text(value) + ", expected " + expected);
 }
 
-/// How far each geom may get in the step: as fast as it is now, and what gravity adds.
-void compute_motion(const Model& model, const Kinematics& kin, double dt, std::vector<GeomMotion>& motion) {
-  motion.resize(model.geoms.size());
-  const double fall = 2.0 * model.gravity.norm() * dt * dt;
-  for (int g = 0; g < model.num_geoms(); ++g) {
-    const Geom& geom = model.geoms[g];
-    const bool moves = geom.body >= 0 && model.bodies[geom.body].subsystem >= 0;
-    motion[g] = {};
-    if (!moves) continue;
-    motion[g].shift = dt * point_velocity(model, kin, geom.body, kin.X_WG[g].p);
-    const double reach = std::isfinite(geom.radius) ? geom.radius : 0.0;
-    motion[g].spin = dt * reach * angular_velocity(model, kin, geom.body).norm() + fall;
-  }
+/// How well the last problem was solved is of no interest any more.
+void forget_answer(StepReport& report) {
+  report.status = Status::kSolved;
+  report.residual = report.natural_map = 0.0;
 }
-
-/// Whether the answer moves a geom farther than contacts were looked for, by more than `slack`. Then the bounds are
-/// widened to hold both.
-bool outruns(const Model& model, const StepOptions& options, StepWorkspace& w, const State& state) {
-  constexpr double kLever = 0.1;  // [m]: a change of velocity that moves nothing by more than the margin is passed over
-  const double slack = options.collision.margin, dt = options.dt;
-  w.assembly.moved = w.solution.v;
-  if (model.num_v == 0 || !w.assembly.moved.allFinite()) return false;
-  if ((w.assembly.moved - state.v).cwiseAbs().maxCoeff() * dt * kLever < 0.1 * slack) return false;
-  compute_kinematics(model, state.q, w.assembly.moved, w.after);
-  compute_motion(model, w.after, dt, w.found);
-  bool farther = false;
-  for (std::size_t g = 0; g < w.motion.size(); ++g) {
-    const double extra = (w.found[g].shift - w.motion[g].shift).norm() + w.found[g].spin - w.motion[g].spin;
-    if (extra <= slack) continue;
-    farther = true;
-    w.motion[g].spin += extra;
-  }
-  return farther;
-}
-
-bool is_sane(const GrowVector& v) { return v.allFinite() && (v.size() == 0 || v.cwiseAbs().maxCoeff() <= kLargest); }
 
 void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& report) {
   Stopwatch part;
@@ -77,39 +46,7 @@ void find_contacts(const Model& model, const StepOptions& options, StepWorkspace
   const Stopwatch part;
   detect_contacts(model, w.kinematics.X_WG, w.motion, options.collision, w.collision, w.contacts);  // -> contacts
   report.collide_ms += part.elapsed_ms();
-}
-
-/// Points left out of flat contacts that the answer would drive into each other join the others; false if there are
-/// none. A foot that lands on its edge needs other points than one that stands.
-bool take_in_spares(const Model& model, const StepOptions& options, StepWorkspace& w, const State& state) {
-  constexpr double kDeepest = 1e-4;  // [m] that a point left out may sink in a step
-  constexpr double kLever = 10.0;    // [m]: no point is farther from what it turns about
-  if (!is_sane(w.solution.v) || w.solution.v.lpNorm<1>() * options.dt * kLever < kDeepest) return false;
-  w.assembly.moved = w.solution.v;
-  compute_kinematics(model, state.q, w.assembly.moved, w.after);
-  std::vector<ContactPoint>& points = w.contacts.points;
-  const std::size_t before = points.size();
-  std::size_t left = 0;
-  for (const ContactPoint& spare : w.contacts.spare) {
-    const double speed = spare.n.dot(point_velocity(model, w.after, spare.body_b, spare.p) -
-                                     point_velocity(model, w.after, spare.body_a, spare.p));
-    if (spare.gap + options.dt * speed < std::min(spare.gap, 0.0) - kDeepest) {
-      points.push_back(spare);
-    } else {
-      w.contacts.spare[left++] = spare;
-    }
-  }
-  w.contacts.spare.resize(left);
-  if (points.size() == before) return false;
-  std::sort(points.begin(), points.end(), [](const ContactPoint& a, const ContactPoint& b) {
-    return std::tie(a.geom_a, a.geom_b, a.feature) < std::tie(b.geom_a, b.geom_b, b.feature);
-  });
-  for (std::size_t i = 1; i < points.size(); ++i) {  // each name once
-    const ContactPoint& last = points[i - 1];
-    if (points[i].geom_a == last.geom_a && points[i].geom_b == last.geom_b)
-      points[i].feature = std::max(points[i].feature, last.feature + 1);
-  }
-  return true;
+  for (const ContactPoint& point : w.contacts.points) report.penetration = std::max(report.penetration, -point.gap);
 }
 
 /// Problem and answer for the contacts found, with the impulses of `start` to begin from.
@@ -119,9 +56,43 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
   soften_closures(model, w.kinematics, w.independence, w.assembly);
   match_contacts(w.contacts, start, w.memory);
   recall(start, w.memory, w.assembly, w.solution.lambda);
-  report.status = Status::kSolved;
-  report.residual = report.natural_map = 0.0;
+  forget_answer(report);
   solve_problem(options, w, report);
+}
+
+/// A wedge that friction holds cannot be pushed apart: impulses grow without end and no answer exists. Its overlaps are
+/// corrected without friction, and the law itself is left to the end of the step, where nothing is corrected. False if
+/// that has no answer either.
+bool unwedge(const StepOptions& options, StepWorkspace& w, StepReport& report) {
+  std::vector<Contact>& contacts = w.assembly.problem.contacts;
+  if (std::none_of(contacts.begin(), contacts.end(), [](const Contact& c) { return c.e[2] < 0.0; })) return false;
+  for (Contact& contact : contacts)
+    if (contact.e[2] < 0.0) contact.mu = 0.0;
+  w.solution.lambda = w.start_lambda;
+  forget_answer(report);
+  solve_problem(options, w, report);
+  for (std::size_t i = 0; i < contacts.size(); ++i) contacts[i].mu = w.contacts.points[i].mu;
+  w.solution.lambda = w.start_lambda;
+  return report.status == Status::kSolved && is_sane(w.solution.v);
+}
+
+/// The velocities at the end of the step, and those that move the bodies there where they differ.
+void find_end_velocities(const Model& model, const StepOptions& options, StepWorkspace& w, StepReport& report) {
+  constexpr double kNoticeable = 0.01;   // [m/s, rad/s]: a body thrown up so rises by 5 µm
+  constexpr std::size_t kFewTrees = 20;  // crowds lack an answer for want of work, which others would need as well
+  w.motion_v = w.solution.v;
+  if (!is_sane(w.solution.v)) return;
+  const StepReport wedged = report;
+  const bool no_answer = report.status != Status::kSolved && model.trees.size() <= kFewTrees;
+  report.jammed = no_answer && unwedge(options, w, report);
+  if (report.jammed) w.motion_v = w.solution.v;
+  if (!set_end_biases(w.contacts, w.solution.lambda, options, no_answer ? 0.0 : kNoticeable, w.assembly)) return;
+  solve_problem(options, w, report);
+  bound_bounce(model, w.kinematics, w.contacts, w.solution.lambda, w.motion_v, w.bounce, w.assembly, w.solution.v);
+  if (!no_answer || report.jammed) return;
+  report.status = std::max(report.status, wedged.status);
+  report.residual = std::max(report.residual, wedged.residual);
+  report.natural_map = std::max(report.natural_map, wedged.natural_map);
 }
 
 /// Trees that end with other velocities than they move with.
@@ -175,7 +146,6 @@ void fill_report(const StepWorkspace& w, StepReport& report) {
   report.reduced_contacts = static_cast<int>(w.contacts.spare.size());
   report.suspicious_depths = w.contacts.suspicious;
   for (std::size_t i = 0; i < w.contacts.points.size(); ++i) {
-    report.penetration = std::max(report.penetration, -w.contacts.points[i].gap);
     report.active += w.solution.lambda[static_cast<Eigen::Index>(3 * i + 2)] > 0.0 ? 1 : 0;
   }
 }
@@ -250,21 +220,31 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
     report.looked_twice = true;
     find_velocities(model, options, inputs, w, state, w.first_look, report);
   };
-  if (!w.motion.empty() && outruns(model, options, w, state)) {  // an impact threw something far
+  if (!w.motion.empty() && outruns(model, options, state, w)) {  // an impact threw something far
     remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
     find_contacts(model, options, w, report);
     look_again();
   }
   for (int round = 0; round < 2 && !w.contacts.spare.empty(); ++round) {
     remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
-    if (!take_in_spares(model, options, w, state)) break;
+    if (!take_in_spares(model, options, state, w)) break;
     look_again();
   }
-  w.motion_v = w.solution.v;
-  if (is_sane(w.solution.v) && set_end_biases(w.contacts, w.solution.lambda, options, w.assembly)) {
-    solve_problem(options, w, report);
-    bound_bounce(model, w.kinematics, w.contacts, w.solution.lambda, w.motion_v, w.bounce, w.assembly, w.solution.v);
+  for (int round = 0; round < 3; ++round) {  // what turns fast ends elsewhere than J v says
+    while (report.paths_bent < 2 * (round + 1) && bend_paths(model, options, state, w)) {
+      ++report.paths_bent;
+      forget_answer(report);
+      solve_problem(options, w, report);
+    }
+    if (round == 2) break;
+    remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
+    const Stopwatch part;
+    const bool missed = look_ahead(model, options, state, w);
+    report.collide_ms += part.elapsed_ms();
+    if (!missed) break;
+    look_again();
   }
+  find_end_velocities(model, options, w, report);
   remember(w.contacts, w.assembly, w.solution.lambda, state);
   fill_report(w, report);
   if (!advance(model, options, w, state)) report.status = Status::kNumericalError;  // -> state

@@ -18,6 +18,8 @@ struct StepReport {
   double penetration = 0.0;   // deepest overlap at the start of the step [m]
   int dropped_contacts = 0;   // contacts that were found and not solved: always 0, capacities grow
   bool looked_twice = false;  // something was thrown farther, or onto other points, than contacts had been looked for
+  int paths_bent = 0;         // solves for points whose arcs end deeper than their straight lines
+  bool jammed = false;        // friction held what overlaps against every correction, which was made without friction
   int reduced_contacts = 0;   // points of flat patches that others stand for
   int suspicious_depths = 0;
   double collide_ms = 0.0, solve_ms = 0.0, step_ms = 0.0;
@@ -25,10 +27,11 @@ struct StepReport {
 
 /// Scratch of all stages, and what the last step was made of: for looking at, never needed to go on.
 struct StepWorkspace {
-  Kinematics kinematics, after;  // at the start; with the velocities that the solver found
-  std::vector<GeomMotion> motion, found;
-  CollisionWorkspace collision;
-  Contacts contacts;
+  Kinematics kinematics, before_move,
+      after;  // at the start; with the velocities that the solver found; where they lead
+  std::vector<GeomMotion> motion, found, still;
+  CollisionWorkspace collision, collision_ahead;
+  Contacts contacts, ahead;  // at the start; where the answer leads
   std::vector<int> memory;
   State first_look;  // impulses of the first of two looks
   Assembly assembly;

@@ -53,9 +53,11 @@ class Monitor {
   /// Replaces the best by this λ whatever its score (least violating answer of an infeasible problem).
   void force_best(const double* lambda);
 
-  /// Work done so far in visits to constraints; the same in every run, unlike time.
+  /// Work done so far in visits to constraints by PGS; the same in every run, unlike time. The others' visits are
+  /// cheaper: SubADMM streams through memory, a Newton step is mostly dense products.
   [[nodiscard]] double work() const {
-    return island_->num_constraints * (pgs_sweeps + admm_iterations + newton_price * newton_steps);
+    constexpr double kAdmm = 0.5, kNewton = 0.1;
+    return island_->num_constraints * (pgs_sweeps + kAdmm * admm_iterations + kNewton * newton_price * newton_steps);
   }
   [[nodiscard]] bool exhausted() const {
     return max_work > 0.0 && work() >= std::max(max_work, kLeastIterations * island_->num_constraints);

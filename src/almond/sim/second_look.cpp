@@ -1,0 +1,174 @@
+#include "almond/sim/second_look.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "almond/dynamics/drift.hpp"
+
+namespace almond {
+namespace {
+
+constexpr double kLargest = 1e12;  // of velocities: beyond, their squares lose all meaning
+
+/// By pair and feature, each name once.
+void put_in_order(std::vector<ContactPoint>& points) {
+  std::sort(points.begin(), points.end(), [](const ContactPoint& a, const ContactPoint& b) {
+    return std::tie(a.geom_a, a.geom_b, a.feature) < std::tie(b.geom_a, b.geom_b, b.feature);
+  });
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const ContactPoint& last = points[i - 1];
+    if (points[i].geom_a == last.geom_a && points[i].geom_b == last.geom_b)
+      points[i].feature = std::max(points[i].feature, last.feature + 1);
+  }
+}
+
+/// What corrections leave of an overlap in a step.
+double left_of(double gap, const StepOptions& options) {
+  return gap + std::min(-options.erp * gap, options.max_correction * options.dt);
+}
+
+/// Poses at the start with the velocities of the answer, and where they lead.
+void find_end(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
+  w.motion_v = w.solution.v;
+  compute_kinematics(model, state.q, w.motion_v, w.before_move);
+  w.before = state.q;
+  move(model, w.motion_v, (1.0 - options.theta) * options.dt, w.before);
+  compute_kinematics(model, w.before, w.motion_v, w.after);
+}
+
+}  // namespace
+
+bool is_sane(const GrowVector& v) { return v.allFinite() && (v.size() == 0 || v.cwiseAbs().maxCoeff() <= kLargest); }
+
+void compute_motion(const Model& model, const Kinematics& kin, double dt, std::vector<GeomMotion>& motion) {
+  motion.resize(model.geoms.size());
+  const double fall = 2.0 * model.gravity.norm() * dt * dt;
+  for (int g = 0; g < model.num_geoms(); ++g) {
+    const Geom& geom = model.geoms[g];
+    const bool moves = geom.body >= 0 && model.bodies[geom.body].subsystem >= 0;
+    motion[g] = {};
+    if (!moves) continue;
+    motion[g].shift = dt * point_velocity(model, kin, geom.body, kin.X_WG[g].p);
+    const double reach = std::isfinite(geom.radius) ? geom.radius : 0.0;
+    motion[g].spin = dt * reach * angular_velocity(model, kin, geom.body).norm() + fall;
+  }
+}
+
+bool outruns(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
+  constexpr double kLever = 0.1;  // [m]: a change of velocity that moves nothing by more than the margin is passed over
+  const double slack = options.collision.margin, dt = options.dt;
+  w.assembly.moved = w.solution.v;
+  if (model.num_v == 0 || !w.assembly.moved.allFinite()) return false;
+  if ((w.assembly.moved - state.v).cwiseAbs().maxCoeff() * dt * kLever < 0.1 * slack) return false;
+  compute_kinematics(model, state.q, w.assembly.moved, w.after);
+  compute_motion(model, w.after, dt, w.found);
+  bool farther = false;
+  for (std::size_t g = 0; g < w.motion.size(); ++g) {
+    const double extra = (w.found[g].shift - w.motion[g].shift).norm() + w.found[g].spin - w.motion[g].spin;
+    if (extra <= slack) continue;
+    farther = true;
+    w.motion[g].spin += extra;
+  }
+  return farther;
+}
+
+bool take_in_spares(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
+  constexpr double kDeepest = 1e-4;  // [m] that a point left out may sink in a step
+  constexpr double kLever = 10.0;    // [m]: no point is farther from what it turns about
+  if (!is_sane(w.solution.v) || w.solution.v.lpNorm<1>() * options.dt * kLever < kDeepest) return false;
+  w.assembly.moved = w.solution.v;
+  compute_kinematics(model, state.q, w.assembly.moved, w.after);
+  std::vector<ContactPoint>& points = w.contacts.points;
+  const std::size_t before = points.size();
+  std::size_t left = 0;
+  for (const ContactPoint& spare : w.contacts.spare) {
+    const double speed = spare.n.dot(point_velocity(model, w.after, spare.body_b, spare.p) -
+                                     point_velocity(model, w.after, spare.body_a, spare.p));
+    if (spare.gap + options.dt * speed < std::min(spare.gap, 0.0) - kDeepest) {
+      points.push_back(spare);
+    } else {
+      w.contacts.spare[left++] = spare;
+    }
+  }
+  w.contacts.spare.resize(left);
+  if (points.size() == before) return false;
+  put_in_order(points);
+  return true;
+}
+
+bool bend_paths(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
+  constexpr double kDeepest = 5e-5;  // [m] that may be left
+  constexpr double kLever = 1.0;     // [m]: a turn by x bends the path of a point by x² / 2 of its distance
+  const double h = (1.0 - options.theta) * options.dt;
+  if (model.num_v == 0 || w.contacts.points.empty() || !is_sane(w.solution.v)) return false;
+  const double turn = h * w.solution.v.cwiseAbs().maxCoeff();
+  if (0.5 * turn * turn * kLever < kDeepest) return false;
+  find_end(model, options, state, w);
+  const auto bend = [&](int body, const Vec3& p) -> Vec3 {
+    if (body < 0) return Vec3::Zero();
+    const Pose &from = w.before_move.X_WB[body], &to = w.after.X_WB[body];
+    return to.p + to.R * (from.R.transpose() * (p - from.p)) - p - h * point_velocity(model, w.before_move, body, p);
+  };
+  bool any = false;
+  for (std::size_t i = 0; i < w.contacts.points.size(); ++i) {
+    const ContactPoint& point = w.contacts.points[i];
+    const Vec3 speed = point_velocity(model, w.before_move, point.body_b, point.p) -
+                       point_velocity(model, w.before_move, point.body_a, point.p);
+    const double sag = point.n.dot(bend(point.body_b, point.p) - bend(point.body_a, point.p));
+    const double end = point.gap + h * point.n.dot(speed) + sag;
+    const double left = left_of(std::min(point.gap, 0.0), options);
+    if (sag > -kDeepest || end > left - kDeepest) continue;
+    double& e = w.assembly.problem.contacts[i].e[2];
+    e = std::max(e + (end - left) / h, -2.0 * options.max_correction);
+    any = true;
+  }
+  return any;
+}
+
+bool look_ahead(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
+  constexpr double kDeepest = 2e-4;  // [m] that an overlap may grow by in a step
+  constexpr double kSlow = 1e-3;     // [rad, m] in a step
+  const double h = (1.0 - options.theta) * options.dt;
+  if (model.num_v == 0 || w.motion.empty() || !is_sane(w.solution.v)) return false;
+  if (h * w.solution.v.cwiseAbs().maxCoeff() < kSlow) return false;
+  find_end(model, options, state, w);
+  const auto swings = [&](int body, int geom) {
+    return body >= 0 && !std::holds_alternative<Sphere>(model.geoms[geom].shape) &&
+           h * model.geoms[geom].radius * angular_velocity(model, w.before_move, body).norm() > kDeepest;
+  };
+  const bool may_swing = std::any_of(w.contacts.points.begin(), w.contacts.points.end(), [&](const ContactPoint& p) {
+    return swings(p.body_a, p.geom_a) || swings(p.body_b, p.geom_b);
+  });
+  if (!may_swing) return false;
+  w.still.assign(w.motion.size(), {});
+  CollisionOptions near = options.collision;
+  near.margin = 0.0;
+  detect_contacts(model, w.after.X_WG, w.still, near, w.collision_ahead, w.ahead);
+  std::vector<ContactPoint>& points = w.contacts.points;
+  const std::size_t before = points.size();
+  for (ContactPoint point : w.ahead.points) {
+    if (point.gap > -kDeepest) continue;
+    double deepest = 0.0;
+    for (std::size_t i = 0; i < before; ++i)
+      if (points[i].geom_a == point.geom_a && points[i].geom_b == point.geom_b)
+        deepest = std::min(deepest, points[i].gap);
+    const double left = left_of(deepest, options);
+    if (point.gap > left - kDeepest) continue;
+    const auto start = [&](int body) -> Vec3 {
+      if (body < 0) return point.p;
+      const Pose &from = w.before_move.X_WB[body], &to = w.after.X_WB[body];
+      return from.p + from.R * (to.R.transpose() * (point.p - to.p));
+    };
+    point.p = 0.5 * (start(point.body_a) + start(point.body_b));
+    const Vec3 speed = point_velocity(model, w.before_move, point.body_b, point.p) -
+                       point_velocity(model, w.before_move, point.body_a, point.p);
+    point.gap -= left + h * point.n.dot(speed);
+    points.push_back(point);
+  }
+  if (points.size() == before) return false;
+  put_in_order(points);
+  return true;
+}
+
+}  // namespace almond
