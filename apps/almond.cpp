@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
       {"solve", {"solve contact problems from files and certify the answers", add_solve_command}},
       {"bench", {"measure solvers, and other people's, against targets", add_bench_command}},
       {"run", {"simulate a scene or a robot file: figures, trajectory, states, contact problems", add_run_command}},
+      {"view", {"run a scene or a robot file in the browser, live, or show a replay", add_view_command}},
       {"inspect", {"show what a robot or scene file is made of", add_inspect_command}},
       {"scenes", {"list the scenes, or the parameters of one", add_scenes_command}},
       {"verify", {"measure laws of physics on this machine: a table of pass and fail", add_verify_command}},

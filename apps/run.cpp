@@ -5,24 +5,6 @@
 #include "almond/base/timer.hpp"
 
 namespace almond::app {
-namespace {
-
-/// The problem of the step just done. It starts where the solver started, so that solving it
-/// alone gives the same bits.
-ContactProblem copy_problem(const Simulation& simulation, const std::string& name) {
-  const StepWorkspace& last = simulation.last();
-  ContactProblem problem = last.assembly.problem;
-  problem.name = name;
-  problem.lambda0.clear();
-  problem.v0.clear();
-  if (simulation.options().solver.warm_start) {
-    const GrowVector& lambda = last.start_lambda;
-    problem.lambda0.assign(lambda.data(), lambda.data() + lambda.size());
-  }
-  return problem;
-}
-
-}  // namespace
 
 RunRecord run_scene(const scenes::Scene& scene, Simulation& simulation, const RunOptions& options) {
   RunRecord record;
@@ -38,6 +20,7 @@ RunRecord run_scene(const scenes::Scene& scene, Simulation& simulation, const Ru
     const bool dump = std::find(options.dump_steps.begin(), options.dump_steps.end(), i) != options.dump_steps.end();
     const StepReport report = simulation.step();
     if (dump) record.problems[i] = copy_problem(simulation, scene.name + "-" + std::to_string(i));
+    if (options.replay != nullptr) options.replay->add_step(simulation, report);
     if (scene.observe) scene.observe(simulation, report);
     record.statistics.add(report);
     keep_poses();

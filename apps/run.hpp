@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "almond/view/replay.hpp"
 #include "apps/run_statistics.hpp"
 #include "apps/trajectory.hpp"
 #include "scenes/scene.hpp"
@@ -22,6 +23,7 @@ struct RunOptions {
   int steps = 1;
   bool trajectory = false;      // keep all poses and velocities
   std::vector<int> dump_steps;  // keep the problems of these steps, counted from 0
+  Replay* replay = nullptr;     // takes every step, if there is one
   /// After each step; false ends the run there. May be empty.
   std::function<bool(const RunProgress&)> after_step;
 };

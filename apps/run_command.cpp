@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "almond/base/check.hpp"
@@ -14,6 +15,7 @@
 #include "almond/load/file_io.hpp"
 #include "almond/load/problem_file.hpp"
 #include "almond/load/write_mjcf.hpp"
+#include "almond/view/page.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
 #include "apps/interrupt.hpp"
@@ -32,7 +34,9 @@ constexpr std::size_t kShownRemarks = 10;
 struct RunArguments {
   SceneArguments scene;
   std::vector<std::string> dumps;  // STEP=FILE
-  std::string json, trajectory, save_state, load_state, mjcf;
+  std::string json, trajectory, save_state, load_state, mjcf, replay;
+  double fps = 60.0;
+  std::vector<int> inside;  // steps
   bool strict = false;
 };
 
@@ -72,7 +76,8 @@ void check_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
   std::vector<std::pair<std::string, std::string>> outputs = {{"--json", arguments.json},
                                                               {"--trajectory", arguments.trajectory},
                                                               {"--save-state", arguments.save_state},
-                                                              {"--write-mjcf", arguments.mjcf}};
+                                                              {"--write-mjcf", arguments.mjcf},
+                                                              {"--replay", arguments.replay}};
   for (const Dump& dump : dumps) outputs.emplace_back("--dump-problem", dump.path);
   std::set<std::string> files;
   for (const auto& [option, path] : outputs) {
@@ -129,9 +134,16 @@ void print_notes(const FileNotes& notes) {
   if (shown < lines.size()) std::fprintf(stderr, "note: %zu more, see almond inspect\n", lines.size() - shown);
 }
 
+/// The panel of the replay page: what the summary says.
+std::string finish_replay(Replay& replay, Simulation& simulation, const RunRecord& record) {
+  std::vector<std::pair<std::string, std::string>> facts = {{"run", run_headline(simulation, record)}};
+  for (const RunFact& fact : run_facts(simulation, record)) facts.emplace_back(fact.name, fact.text);
+  return make_page({replay.finish(simulation, facts)});
+}
+
 /// Writes all outputs, also those behind one that fails; then says what failed first.
 void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps, const std::string& json,
-                   const Simulation& simulation, const RunRecord& record) {
+                   Simulation& simulation, const RunRecord& record, Replay* replay) {
   std::string failure;
   const auto attempt = [&failure](const auto& write) {
     try {
@@ -149,6 +161,12 @@ void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
       write_output(arguments.mjcf, write_mjcf(simulation.model(), simulation.options().dt, notes));
       if (!notes.ignored.empty())
         std::fprintf(stderr, "note: %s cannot hold %s\n", arguments.mjcf.c_str(), ignored_text(notes).c_str());
+    });
+  }
+  if (replay != nullptr) {
+    attempt([&] {
+      write_output(arguments.replay, finish_replay(*replay, simulation, record));
+      if (arguments.replay != "-") std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());
     });
   }
   if (!arguments.save_state.empty())
@@ -169,6 +187,7 @@ int run_run(RunArguments& arguments) {
   std::vector<Dump> dumps;
   for (const std::string& text : arguments.dumps) dumps.push_back(parse_dump(text, scene.steps));
   check_outputs(arguments, dumps);
+  if (!arguments.replay.empty()) static_cast<void>(page_alone());  // says at once where there is no page
   if (!arguments.trajectory.empty()) check_trajectory_size(scene.model, scene.steps, arguments.trajectory);
   Simulation simulation(std::move(scene.model), scene.options, arguments.scene.seed);
   if (!arguments.load_state.empty())
@@ -180,14 +199,25 @@ int run_run(RunArguments& arguments) {
   options.steps = scene.steps;
   options.trajectory = !arguments.trajectory.empty();
   for (const Dump& dump : dumps) options.dump_steps.push_back(dump.step);
+  std::optional<Replay> replay;
+  if (!arguments.replay.empty()) {
+    ReplayOptions kept;
+    kept.fps = arguments.fps;
+    kept.inside = arguments.inside;
+    kept.title = scene.name;
+    replay.emplace(simulation.model(), make_looks(simulation.model(), {}), simulation.options().dt, kept);
+    options.replay = &*replay;
+  }
   const RunRecord record = run_with_progress(scene, simulation, std::move(options));
 
-  const bool stdout_taken =
-      arguments.json == "-" || arguments.trajectory == "-" || arguments.save_state == "-" || arguments.mjcf == "-";
+  bool stdout_taken = false;
+  for (const std::string* path :
+       {&arguments.json, &arguments.trajectory, &arguments.save_state, &arguments.mjcf, &arguments.replay})
+    stdout_taken = stdout_taken || *path == "-";
   std::fputs(run_summary(scene, simulation, record, !stdout_taken && use_colour()).c_str(),
              stdout_taken ? stderr : stdout);
   const std::string json = run_json(scene, simulation, record, arguments.scene.seed);
-  write_outputs(arguments, dumps, json, simulation, record);
+  write_outputs(arguments, dumps, json, simulation, record, replay ? &*replay : nullptr);
   if (record.interrupted) return kInterrupted;
   return arguments.strict && record.statistics.unconverged() > 0 ? kWorkFailed : kDone;
 }
@@ -196,29 +226,15 @@ int run_run(RunArguments& arguments) {
 
 Action add_run_command(CLI::App& command) {
   const auto o = std::make_shared<RunArguments>();
-  SceneArguments& s = o->scene;
-  command.add_option("SCENE", s.name,
-                     "a scene by name (almond scenes lists them), or a file: .urdf, .xml, .mjcf, .json");
-  command.add_option("--solver", s.solver,
-                     "auto (default), canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn");
-  expect_whole(command.add_option("--steps", s.steps, "number of steps (default: the scene's)"));
-  expect_number(command.add_option("--dt", s.dt, "time step in seconds (default: the scene's, mostly 1/240)"));
-  expect_number(command.add_option("--theta", s.theta, "0 (default): semi-implicit Euler; 0.5: leapfrog; below 1"));
-  expect_number(command.add_option("--tol", s.tol,
-                                   "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)"));
-  expect_whole(command.add_option("--max-iters", s.max_iterations,
-                                  "limit of outer iterations of each step (default 0: the method's own)"));
-  expect_number(
-      command.add_option("--budget-ms", s.budget_ms, "wall-clock limit of each step's solve (default 0: none)"));
-  expect_whole(
-      command.add_option("--threads", s.threads, "workers inside one solve (default 1); the same bits for any number"));
-  expect_seed(command.add_option("--seed", s.seed, "decides everything random in a scene (default 0)"));
-  command.add_option(
-      "--set", s.assignments,
-      "key=value: a parameter of the scene, a step option (erp, closure_erp, max_correction, restitution_threshold, "
-      "margin, max_points_per_pair, theta), or a solver setting; may be repeated");
+  add_scene_options(command, o->scene);
+  expect_whole(command.add_option("--steps", o->scene.steps, "number of steps (default: the scene's)"));
   command.add_option("--json", o->json, "write figures as JSON (-: standard output)");
   command.add_option("--trajectory", o->trajectory, "write poses and velocities of all bodies at every step (.npz)");
+  command.add_option("--replay", o->replay,
+                     "write a page that plays the run in any browser, whole in one file (.html)");
+  expect_number(command.add_option("--fps", o->fps, "frames per simulated second of the replay (default 60)"));
+  command.add_option("--inside", o->inside,
+                     "steps that the replay holds with their problem, besides the three hardest; may be repeated");
   command.add_option("--dump-problem", o->dumps,
                      "STEP=FILE: write the contact problem of a step, counted from 0 (.npz, .json, .hdf5); may be "
                      "repeated");
@@ -227,7 +243,6 @@ Action add_run_command(CLI::App& command) {
   command.add_flag("--strict", o->strict,
                    "exit 1 unless every step reaches the tolerance; refuse files with elements that have no effect");
   command.add_option("--write-mjcf", o->mjcf, "write the model as MJCF, to open it in MuJoCo");
-  add_file_options(command, s.file);
   return [o] { return run_run(*o); };
 }
 

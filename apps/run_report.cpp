@@ -96,22 +96,13 @@ std::string run_json(const scenes::Scene& scene, const Simulation& simulation, c
   return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string run_summary(const scenes::Scene& scene, const Simulation& simulation, const RunRecord& record,
-                        bool colour) {
+std::vector<RunFact> run_facts(const Simulation& simulation, const RunRecord& record) {
   const RunStatistics& s = record.statistics;
   const StepOptions& options = simulation.options();
-  const auto paint = [colour](const std::string& words, bool good) {
-    return colour ? (good ? "\033[32m" : "\033[31m") + words + "\033[0m" : words;
+  std::vector<RunFact> facts;
+  const auto line = [&facts](const std::string& name, const std::string& text, Verdict verdict = Verdict::kNone) {
+    facts.push_back({name, text, verdict});
   };
-  std::size_t width = 11;
-  for (const scenes::Metric& metric : record.outcome.metrics) width = std::max(width, metric.name.size());
-  std::string text;
-  const auto line = [&text, width](const std::string& name, const std::string& value) {
-    text += "  " + name + std::string(width + 2 - name.size(), ' ') + value + "\n";
-  };
-  text += scene.name + format(": %d steps of %.4g ms, %.4g s simulated in %.3g s (%.3g x real time)\n", s.steps(),
-                              1e3 * options.dt, options.dt * s.steps(), record.wall_s,
-                              real_time_factor(simulation, record));
   line("model", format("%d bodies, %d dofs", simulation.model().num_bodies(), simulation.model().num_v));
   line("solver", format("%s, tolerance %.3g, %d %s", to_string(options.solver.solver), options.solver.tol,
                         options.solver.threads, options.solver.threads == 1 ? "thread" : "threads"));
@@ -124,18 +115,44 @@ std::string run_summary(const scenes::Scene& scene, const Simulation& simulation
   line("penetration", format("median %.3g, max %.3g mm", depth.median, depth.max));
   line("energy",
        format("%.6g J at the start, %.6g J at the end", record.energy_start.total(), record.energy_end.total()));
-  line("converged",
-       s.unconverged() == 0
-           ? paint("every step", true)
-           : paint(format("%d of %d steps", s.status_counts[0], s.steps()) + ": " + unsolved_text(s), false));
-  if (s.dropped_contacts > 0) line("dropped", paint(std::to_string(s.dropped_contacts) + " contacts", false));
+  if (s.unconverged() == 0) {
+    line("converged", "every step", Verdict::kGood);
+  } else {
+    line("converged", format("%d of %d steps", s.status_counts[0], s.steps()) + ": " + unsolved_text(s), Verdict::kBad);
+  }
+  if (s.dropped_contacts > 0) line("dropped", std::to_string(s.dropped_contacts) + " contacts", Verdict::kBad);
   if (s.suspicious_depths > 0)
-    line("depths", paint(std::to_string(s.suspicious_depths) + " suspicious ones cut", false));
+    line("depths", std::to_string(s.suspicious_depths) + " suspicious ones cut", Verdict::kBad);
   if (s.jammed > 0) line("jammed", format("%d steps: overlaps held by friction, corrected without it", s.jammed));
   for (const scenes::Metric& metric : record.outcome.metrics) line(metric.name, format("%.6g", metric.value));
-  if (record.outcome.success) line("goal", *record.outcome.success ? paint("reached", true) : paint("missed", false));
+  if (record.outcome.success) {
+    const bool reached = *record.outcome.success;
+    line("goal", reached ? "reached" : "missed", reached ? Verdict::kGood : Verdict::kBad);
+  }
   line("state", hash_text(state_hash(simulation.state())));
-  if (record.interrupted) line("interrupted", paint("what was recorded until here is written", false));
+  if (record.interrupted) line("interrupted", "what was recorded until here is written", Verdict::kBad);
+  return facts;
+}
+
+std::string run_headline(const Simulation& simulation, const RunRecord& record) {
+  const double dt = simulation.options().dt;
+  const int steps = record.statistics.steps();
+  return format("%d steps of %.4g ms, %.4g s simulated in %.3g s (%.3g x real time)", steps, 1e3 * dt, dt * steps,
+                record.wall_s, real_time_factor(simulation, record));
+}
+
+std::string run_summary(const scenes::Scene& scene, const Simulation& simulation, const RunRecord& record,
+                        bool colour) {
+  const std::vector<RunFact> facts = run_facts(simulation, record);
+  std::size_t width = 11;
+  for (const RunFact& fact : facts) width = std::max(width, fact.name.size());
+  std::string text = scene.name + ": " + run_headline(simulation, record) + "\n";
+  for (const RunFact& fact : facts) {
+    const bool painted = colour && fact.verdict != Verdict::kNone;
+    text += "  " + fact.name + std::string(width + 2 - fact.name.size(), ' ');
+    text += painted ? (fact.verdict == Verdict::kGood ? "\033[32m" : "\033[31m") + fact.text + "\033[0m" : fact.text;
+    text += "\n";
+  }
   return text;
 }
 

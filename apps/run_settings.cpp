@@ -118,6 +118,29 @@ void add_file_options(CLI::App& command, FileArguments& a) {
       ->allow_extra_args(false);
 }
 
+void add_scene_options(CLI::App& command, SceneArguments& s) {
+  command.add_option("SCENE", s.name,
+                     "a scene by name (almond scenes lists them), or a file: .urdf, .xml, .mjcf, .json");
+  command.add_option("--solver", s.solver,
+                     "auto (default), canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn");
+  expect_number(command.add_option("--dt", s.dt, "time step in seconds (default: the scene's, mostly 1/240)"));
+  expect_number(command.add_option("--theta", s.theta, "0 (default): semi-implicit Euler; 0.5: leapfrog; below 1"));
+  expect_number(command.add_option("--tol", s.tol,
+                                   "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)"));
+  expect_whole(command.add_option("--max-iters", s.max_iterations,
+                                  "limit of outer iterations of each step (default 0: the method's own)"));
+  expect_number(
+      command.add_option("--budget-ms", s.budget_ms, "wall-clock limit of each step's solve (default 0: none)"));
+  expect_whole(
+      command.add_option("--threads", s.threads, "workers inside one solve (default 1); the same bits for any number"));
+  expect_seed(command.add_option("--seed", s.seed, "decides everything random in a scene (default 0)"));
+  command.add_option(
+      "--set", s.assignments,
+      "key=value: a parameter of the scene, a step option (erp, closure_erp, max_correction, restitution_threshold, "
+      "margin, max_points_per_pair, theta), or a solver setting; may be repeated");
+  add_file_options(command, s.file);
+}
+
 std::string ignored_text(const FileNotes& notes) {
   std::string text;
   for (const auto& [kind, count] : notes.ignored)

@@ -43,6 +43,9 @@ struct SceneArguments {
 /// Options of FileArguments, for the commands that read robot files.
 void add_file_options(CLI::App& command, FileArguments& arguments);
 
+/// The scene's name and all options that SceneArguments hold, but the number of steps.
+void add_scene_options(CLI::App& command, SceneArguments& arguments);
+
 /// "2 spatial tendon, 1 flex"; empty where nothing was ignored.
 [[nodiscard]] std::string ignored_text(const FileNotes& notes);
 

@@ -1,0 +1,83 @@
+// `almond view`: a scene or a robot file that runs while a browser looks at it, or a replay.
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "almond/base/check.hpp"
+#include "almond/load/file_io.hpp"
+#include "almond/view/page.hpp"
+#include "almond/view/server.hpp"
+#include "apps/commands.hpp"
+#include "apps/common.hpp"
+#include "apps/interrupt.hpp"
+#include "apps/run_settings.hpp"
+
+namespace almond::app {
+namespace {
+
+struct ViewArguments {
+  SceneArguments scene;
+  std::string host = "127.0.0.1";
+  int port = 0;
+  bool no_browser = false;
+};
+
+bool is_replay(const std::string& name) { return name.size() > 5 && name.compare(name.size() - 5, 5, ".html") == 0; }
+
+LiveWorld make_world(const SceneArguments& arguments) {
+  scenes::LoadedScene loaded = make_scene(arguments);
+  LiveWorld world;
+  world.title = loaded.scene.name;
+  world.looks = make_looks(loaded.scene.model, {});
+  world.model = std::move(loaded.scene.model);
+  world.options = loaded.scene.options;
+  world.seed = arguments.seed;
+  world.control = std::move(loaded.scene.control);
+  return world;
+}
+
+/// False where there is no display, or nothing to open a page with.
+bool open_browser(const std::string& address) {
+  if (std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr) return false;
+  if (std::system("command -v xdg-open >/dev/null 2>&1") != 0) return false;
+  return std::system(("xdg-open " + address + " >/dev/null 2>&1 &").c_str()) == 0;
+}
+
+int run_view(ViewArguments& arguments) {
+  std::unique_ptr<Live> live;
+  std::string page;
+  if (is_replay(arguments.scene.name)) {
+    page = read_file(arguments.scene.name);
+    static_cast<void>(replays_of_page(page, arguments.scene.name));
+  } else {
+    page = page_alone();
+    live = std::make_unique<Live>([&arguments] { return make_world(arguments.scene); });
+  }
+  const InterruptGuard interrupt;
+  Server server(arguments.host, arguments.port, std::move(page), live.get());
+  std::printf("%s\n", server.address().c_str());
+  std::fflush(stdout);
+  const bool opened = !arguments.no_browser && open_browser(server.address());
+  std::fprintf(stderr, "%s; Ctrl-C ends it\n", opened ? "opening it in the browser" : "open this address in a browser");
+  while (!interrupt.raised()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  if (live) live->stop();
+  server.stop();
+  return kDone;
+}
+
+}  // namespace
+
+Action add_view_command(CLI::App& command) {
+  const auto o = std::make_shared<ViewArguments>();
+  add_scene_options(command, o->scene);
+  command.add_option("--host", o->host, "address to listen at (default 127.0.0.1: this machine only)");
+  expect_whole(command.add_option("--port", o->port, "port (default 0: the first free one from 8137)"));
+  command.add_flag("--no-browser", o->no_browser, "only print the address");
+  return [o] { return run_view(*o); };
+}
+
+}  // namespace almond::app

@@ -1,0 +1,53 @@
+#include "almond/sim/frame.hpp"
+
+#include "almond/solver/cone.hpp"
+
+namespace almond {
+namespace {
+
+/// w = J v + e of a contact.
+Vec3 contact_velocity(const ContactProblem& problem, const Contact& contact, const GrowVector& v) {
+  Vec3 w = contact.e;
+  for (int s = 0; s < contact.num_sides; ++s) {
+    const Side& side = contact.sides[static_cast<std::size_t>(s)];
+    const Subsystem& subsystem = problem.subsystems[static_cast<std::size_t>(side.subsystem)];
+    w += problem.J(side, 3) * v.segment(subsystem.offset, subsystem.dofs);
+  }
+  return w;
+}
+
+}  // namespace
+
+void record_step(const Simulation& simulation, Frame& frame) {
+  const StepWorkspace& last = simulation.last();
+  const double dt = simulation.options().dt;
+  frame.step = simulation.state().steps - 1;
+  frame.time = simulation.state().time - dt;
+  frame.bodies = last.kinematics.X_WB;
+  frame.contacts.resize(last.contacts.points.size());
+  for (std::size_t i = 0; i < frame.contacts.size(); ++i) {
+    const ContactPoint& point = last.contacts.points[i];
+    const Contact& contact = last.assembly.problem.contacts[i];
+    const Vec3 lambda = last.solution.lambda.segment<3>(static_cast<Eigen::Index>(3 * i));
+    Vec3 projected;
+    project_strict(contact.mu, lambda - contact_velocity(last.assembly.problem, contact, last.solution.v), projected);
+    frame.contacts[i] = {.geom_a = point.geom_a,
+                         .geom_b = point.geom_b,
+                         .p = point.p,
+                         .n = point.n,
+                         .force = last.assembly.frames[i] * lambda / dt,
+                         .mode = last.solution.certificate.mode[i],
+                         .gap = point.gap,
+                         .residual = (lambda - projected).norm(),
+                         .mu = contact.mu};
+  }
+}
+
+void record_state(Simulation& simulation, Frame& frame) {
+  frame.step = simulation.state().steps;
+  frame.time = simulation.state().time;
+  frame.bodies = simulation.kinematics().X_WB;
+  frame.contacts.clear();
+}
+
+}  // namespace almond

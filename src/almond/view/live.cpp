@@ -1,0 +1,500 @@
+#include "almond/view/live.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+#include "almond/view/blob.hpp"
+
+namespace almond {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kFrameMs = 1000.0 / 60.0;  // between snapshots
+constexpr double kDragRate = 15.0;          // [rad/s] of the spring that drags a body, critically damped
+constexpr double kDragLimit = 50.0;         // [m/s²] that it may give the whole tree
+
+struct Drag {
+  int body = -1;
+  Vec3 local = Vec3::Zero(), target = Vec3::Zero();
+};
+
+struct Command {
+  enum class Kind : std::uint8_t { kPlay, kPause, kStep, kReset, kSet, kDrag, kRelease } kind = Kind::kPause;
+  std::string name;
+  double value = 0.0;
+  std::string text;
+  Drag drag;
+};
+
+/// What a slider moves.
+struct Slider {
+  std::string name, label, unit, group;
+  double min = 0.0, max = 1.0;
+  bool log = false;
+};
+
+Vec3 read_point(const Json& json, const char* field) {
+  require(json.contains(field) && json[field].is_array() && json[field].size() == 3,
+          std::string("command drag: ") + field + " is missing, expected three numbers");
+  Vec3 point;
+  for (int k = 0; k < 3; ++k) {
+    require(json[field][k].is_number(), std::string("command drag: ") + field + " holds something else than numbers");
+    point[k] = json[field][k].get<double>();
+  }
+  require(point.allFinite() && point.cwiseAbs().maxCoeff() < 1e6, "command drag: a point is out of range");
+  return point;
+}
+
+Command parse_command(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  require(json.is_object() && json.contains("type") && json["type"].is_string(),
+          "command: expected a JSON object with a \"type\"");
+  static const std::map<std::string, Command::Kind> kKinds = {
+      {"play", Command::Kind::kPlay},      {"pause", Command::Kind::kPause}, {"step", Command::Kind::kStep},
+      {"reset", Command::Kind::kReset},    {"set", Command::Kind::kSet},     {"drag", Command::Kind::kDrag},
+      {"release", Command::Kind::kRelease}};
+  const auto found = kKinds.find(json["type"].get<std::string>());
+  require(found != kKinds.end(), "command " + quote(json["type"].get<std::string>()) +
+                                     ": expected play, pause, step, reset, set, drag or release");
+  Command command;
+  command.kind = found->second;
+  if (command.kind == Command::Kind::kSet) {
+    require(json.contains("name") && json["name"].is_string() && json.contains("value"),
+            "command set: expected a \"name\" and a \"value\"");
+    command.name = json["name"].get<std::string>();
+    if (json["value"].is_number()) {
+      command.value = json["value"].get<double>();
+      require(std::isfinite(command.value), "command set: the value is not finite");
+    } else {
+      require(json["value"].is_string(), "command set: expected a number or a name as value");
+      command.text = json["value"].get<std::string>();
+    }
+  }
+  if (command.kind == Command::Kind::kDrag) {
+    require(json.contains("body") && json["body"].is_number_integer(), "command drag: expected the index of a body");
+    command.drag.body = json["body"].get<int>();
+    command.drag.local = read_point(json, "local");
+    command.drag.target = read_point(json, "target");
+  }
+  return command;
+}
+
+void append(const double* values, Eigen::Index count, const char* format, std::string& text) {
+  char buffer[32];
+  for (Eigen::Index i = 0; i < count; ++i) {
+    if (text.back() != '[') text += ',';
+    std::snprintf(buffer, sizeof buffer, format, std::isfinite(values[i]) ? values[i] : 0.0);
+    text += buffer;
+  }
+}
+
+}  // namespace
+
+struct Live::Impl {
+  std::function<LiveWorld()> make;
+  LiveWorld world;
+  std::unique_ptr<Simulation> simulation;
+  VecX mu;  // (geoms) friction of the model as it was made
+
+  mutable std::mutex mutex;  // of all below and of the simulation; held while a step runs
+  std::condition_variable changed;
+  std::deque<Command> commands;
+  std::string snapshot;
+  std::int64_t number = 0, worlds = 0;
+  bool stopped = false, paused = false;
+  bool stepped = false;  // the simulation's last() holds a step
+  double speed = 1.0, friction = 1.0;
+  Drag drag;
+  std::map<int, double> driven;  // inputs that were set by hand, by drive
+  StepReport report;
+  Frame frame;
+  std::thread thread;
+
+  // The clock of the run: simulated time `from` was at `since`.
+  Clock::time_point since = Clock::now();
+  double from = 0.0, real_time = 1.0;
+
+  void start_world() {
+    world = make();
+    simulation = std::make_unique<Simulation>(world.model, world.options, world.seed);
+    mu.resize(world.model.num_geoms());
+    for (int g = 0; g < world.model.num_geoms(); ++g) mu[g] = world.model.geoms[g].material.mu;
+    drag = {};
+    driven.clear();
+    friction = 1.0;
+    report = {};
+    stepped = false;
+    record_state(*simulation, frame);
+    restart_clock();
+    ++worlds;
+  }
+
+  void restart_clock() {
+    since = Clock::now();
+    from = simulation->state().time;
+  }
+
+  /// The same state under other laws: gravity, friction, time step, solver.
+  void rebuild(Model model, const StepOptions& options) {
+    options.validate();
+    auto next = std::make_unique<Simulation>(std::move(model), options, world.seed);
+    next->state() = simulation->state();
+    next->inputs() = simulation->inputs();
+    simulation = std::move(next);
+    stepped = false;
+    restart_clock();
+  }
+
+  [[nodiscard]] std::vector<Slider> sliders() const {
+    std::vector<Slider> all = {
+        {"speed", "speed", "x", "world", 0.05, 4.0, true},
+        {"gravity", "gravity", "m/s²", "world", 0.0, 25.0, false},
+        {"friction", "friction", "x", "world", 0.0, 3.0, false},
+        {"dt", "time step", "s", "world", 1e-4, 0.02, true},
+        {"budget_ms", "budget", "ms", "solver", 0.0, 20.0, false},
+        {"max_iterations", "iterations", "", "solver", 0.0, 200.0, false},
+        {"tol", "tolerance", "N s", "solver", 1e-12, 1e-2, true},
+    };
+    for (std::size_t d = 0; d < simulation->model().drives.size(); ++d)
+      all.push_back(drive_slider(static_cast<int>(d)));
+    return all;
+  }
+
+  [[nodiscard]] Slider drive_slider(int d) const {
+    const Model& model = simulation->model();
+    const Drive& drive = model.drives[d];
+    const bool slides = drive.joint >= 0 && model.joints[drive.joint].kind == JointKind::kPrismatic;
+    std::string name = drive.name;
+    if (name.empty()) name = drive.joint >= 0 ? model.joints[drive.joint].name : model.tendons[drive.tendon].name;
+    Slider slider{"drive" + std::to_string(d), name, slides ? "m" : "rad", "drives", -M_PI, M_PI, false};
+    if (drive.mode == DriveMode::kTorque) {
+      const double most = std::isfinite(drive.effort_limit) ? drive.effort_limit : 100.0;
+      slider.unit = slides ? "N" : "N m";
+      slider.min = -most;
+      slider.max = most;
+    } else if (drive.mode == DriveMode::kVelocity) {
+      slider.unit = slides ? "m/s" : "rad/s";
+      slider.min = -10.0;
+      slider.max = 10.0;
+    } else if (drive.joint >= 0 && std::isfinite(model.joints[drive.joint].lower) &&
+               std::isfinite(model.joints[drive.joint].upper)) {
+      slider.min = model.joints[drive.joint].lower;
+      slider.max = model.joints[drive.joint].upper;
+    } else if (slides) {
+      slider.min = -1.0;
+      slider.max = 1.0;
+    }
+    return slider;
+  }
+
+  double& drive_input(int d) {
+    Inputs& inputs = simulation->inputs();
+    switch (simulation->model().drives[d].mode) {
+      case DriveMode::kTorque:
+        return inputs.feedforward[d];
+      case DriveMode::kVelocity:
+        return inputs.target_velocity[d];
+      default:
+        return inputs.target[d];
+    }
+  }
+
+  double value_of(const Slider& slider) {
+    const StepOptions& options = simulation->options();
+    if (slider.group == "drives") return drive_input(std::stoi(slider.name.substr(5)));
+    if (slider.name == "speed") return speed;
+    if (slider.name == "gravity") return simulation->model().gravity.norm();
+    if (slider.name == "friction") return friction;
+    if (slider.name == "dt") return options.dt;
+    if (slider.name == "budget_ms") return options.solver.budget_ms;
+    if (slider.name == "max_iterations") return options.solver.max_iterations;
+    return options.solver.tol;
+  }
+
+  void set(const Command& command) {
+    StepOptions options = simulation->options();
+    if (command.name == "solver") {
+      options.solver.solver = solver_from_string(command.text);
+      rebuild(simulation->model(), options);
+      return;
+    }
+    for (const Slider& slider : sliders()) {
+      if (slider.name != command.name) continue;
+      const double value = std::clamp(command.value, slider.min, slider.max);
+      if (slider.group == "drives") {
+        driven[std::stoi(slider.name.substr(5))] = value;
+        return;
+      }
+      if (slider.name == "speed") {
+        speed = value;
+        restart_clock();
+        return;
+      }
+      Model model = simulation->model();
+      if (slider.name == "gravity") {
+        const double now = model.gravity.norm();
+        model.gravity = now > 0.0 ? Vec3(model.gravity * (value / now)) : Vec3(0.0, 0.0, -value);
+        if (value == 0.0) model.gravity = Vec3(0.0, 0.0, 0.0);
+      } else if (slider.name == "friction") {
+        friction = value;
+        for (int g = 0; g < model.num_geoms(); ++g) model.geoms[g].material.mu = value * mu[g];
+        for (std::size_t p = 0; p < model.pairs.size(); ++p)
+          model.pairs[p].material.mu = value * world.model.pairs[p].material.mu;
+      } else if (slider.name == "dt") {
+        options.dt = value;
+      } else if (slider.name == "budget_ms") {
+        options.solver.budget_ms = value;
+      } else if (slider.name == "max_iterations") {
+        options.solver.max_iterations = static_cast<int>(std::lround(value));
+      } else {
+        options.solver.tol = value;
+      }
+      rebuild(std::move(model), options);
+      return;
+    }
+  }
+
+  void obey(const Command& command) {
+    switch (command.kind) {
+      case Command::Kind::kPlay:
+        paused = false;
+        restart_clock();
+        break;
+      case Command::Kind::kPause:
+        paused = true;
+        break;
+      case Command::Kind::kStep:
+        paused = true;
+        advance();
+        break;
+      case Command::Kind::kReset:
+        start_world();
+        break;
+      case Command::Kind::kSet:
+        set(command);
+        break;
+      case Command::Kind::kDrag:
+        if (command.drag.body < simulation->model().num_bodies()) drag = command.drag;
+        break;
+      case Command::Kind::kRelease:
+        drag = {};
+        break;
+    }
+  }
+
+  /// A spring from the point that was grabbed to where the hand is.
+  void pull() {
+    Inputs& inputs = simulation->inputs();
+    inputs.wrenches.clear();
+    if (drag.body < 0) return;
+    const Model& model = simulation->model();
+    const int tree = model.bodies[drag.body].subsystem;
+    if (tree < 0) return;
+    double mass = 0.0;
+    for (const int body : model.trees[tree].bodies) mass += model.bodies[body].mass;
+    const Kinematics& kin = simulation->kinematics();
+    const Pose& X_WB = kin.X_WB[drag.body];
+    const Vec3 point = X_WB * drag.local;
+    Vec3 force = mass * (kDragRate * kDragRate * (drag.target - point) -
+                         2.0 * kDragRate * point_velocity(model, kin, drag.body, point));
+    const double most = kDragLimit * mass;
+    if (force.norm() > most) force *= most / force.norm();
+    inputs.wrenches.resize(model.bodies.size());
+    inputs.wrenches[drag.body] = {force, (point - X_WB * model.bodies[drag.body].com).cross(force)};
+  }
+
+  void advance() {
+    if (world.control) world.control(*simulation);
+    for (const auto& [drive, value] : driven) drive_input(drive) = value;
+    pull();
+    report = simulation->step();
+    stepped = true;
+    record_step(*simulation, frame);
+  }
+
+  /// Steps until the simulated time has caught up with the clock, but not longer than a frame takes.
+  void keep_up() {
+    const Clock::time_point begin = Clock::now();
+    const auto elapsed = [](Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); };
+    while (simulation->state().time - from < speed * elapsed(since)) {
+      advance();
+      if (1e3 * elapsed(begin) > kFrameMs) break;
+    }
+    const double wall = elapsed(since), done = simulation->state().time - from;
+    if (wall > 0.5) {  // too slow or not: measured anew twice a second, and what was missed is not caught up
+      real_time = done / wall;
+      restart_clock();
+    }
+  }
+
+  void publish() {
+    const Model& model = simulation->model();
+    const Kinematics& kin = simulation->kinematics();
+    std::string p = "[", q = "[", contacts = "[";
+    for (int b = 0; b < model.num_bodies(); ++b) {
+      const Vec4 rotation = matrix_to_quaternion(kin.X_WB[b].R);
+      append(kin.X_WB[b].p.data(), 3, "%.6g", p);
+      append(rotation.data(), 4, "%.5g", q);
+    }
+    for (const FrameContact& c : frame.contacts) {
+      if (contacts.back() != '[') contacts += ',';
+      std::string row = "[";
+      append(c.p.data(), 3, "%.6g", row);
+      append(c.n.data(), 3, "%.4g", row);
+      append(c.force.data(), 3, "%.4g", row);
+      const double rest[] = {static_cast<double>(c.mode), c.residual, c.mu};
+      append(rest, 3, "%.3g", row);
+      contacts += row + "]";
+    }
+    const Json values = {{"residual", report.residual},
+                         {"contacts", report.contacts},
+                         {"iterations", report.iterations},
+                         {"step time", report.step_ms},
+                         {"solve time", report.solve_ms},
+                         {"energy", simulation->energy().total()},
+                         {"penetration", 1e3 * report.penetration}};
+    const Json head = {{"step", simulation->state().steps},  {"time", simulation->state().time}, {"paused", paused},
+                       {"status", to_string(report.status)}, {"real_time", real_time},           {"world", worlds}};
+    snapshot = head.dump();
+    snapshot.pop_back();
+    snapshot += ",\"values\":" + values.dump() + ",\"p\":" + p + "],\"q\":" + q + "],\"contacts\":" + contacts + "]}";
+    ++number;
+    changed.notify_all();
+  }
+
+  void run() {
+    Clock::time_point next = Clock::now();
+    bool fresh = true;
+    std::unique_lock lock(mutex);
+    while (!stopped) {
+      while (!commands.empty()) {
+        const Command command = std::move(commands.front());
+        commands.pop_front();
+        try {
+          obey(command);
+        } catch (const Error&) {  // a value that the world does not take leaves it as it is
+        }
+        fresh = true;
+      }
+      if (!paused) keep_up();
+      if (!paused || fresh) publish();
+      fresh = false;
+      next = std::max(next + std::chrono::microseconds(static_cast<int>(1e3 * kFrameMs)), Clock::now());
+      changed.wait_until(lock, next, [this] { return stopped || (paused && !commands.empty()); });
+    }
+  }
+};
+
+Live::Live(std::function<LiveWorld()> make) : impl_(std::make_unique<Impl>()) {
+  impl_->make = std::move(make);
+  impl_->start_world();
+  impl_->thread = std::thread([this] { impl_->run(); });
+}
+
+Live::~Live() { stop(); }
+
+void Live::stop() {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stopped = true;
+  }
+  impl_->changed.notify_all();
+  if (impl_->thread.joinable()) impl_->thread.join();
+}
+
+void Live::post(const std::string& text) {
+  constexpr std::size_t kMostCommands = 1000;
+  Command command = parse_command(text);
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (command.kind == Command::Kind::kSet && command.name == "solver") {
+      static_cast<void>(solver_from_string(command.text));
+    } else if (command.kind == Command::Kind::kSet) {
+      std::vector<std::string> names = {"solver"};
+      for (const Slider& slider : impl_->sliders()) names.push_back(slider.name);
+      require(std::find(names.begin(), names.end(), command.name) != names.end(),
+              "command set " + quote(command.name) + ": no such control");
+      require(command.text.empty(), "command set " + quote(command.name) + ": expected a number");
+    } else if (command.kind == Command::Kind::kDrag) {
+      require(command.drag.body >= 0 && command.drag.body < impl_->simulation->model().num_bodies(),
+              "command drag: no body " + std::to_string(command.drag.body));
+    }
+    if (impl_->commands.size() >= kMostCommands) return;
+    impl_->commands.push_back(std::move(command));
+  }
+  impl_->changed.notify_all();
+}
+
+std::string Live::wait_for_snapshot(std::int64_t& seen, double timeout_ms) {
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait_for(lock, std::chrono::duration<double, std::milli>(timeout_ms),
+                          [&] { return impl_->stopped || impl_->number > seen; });
+  if (impl_->stopped || impl_->number <= seen) return {};
+  seen = impl_->number;
+  return impl_->snapshot;
+}
+
+std::int64_t Live::world_number() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->worlds;
+}
+
+std::string Live::scene() {
+  const std::lock_guard lock(impl_->mutex);
+  return make_still(*impl_->simulation, impl_->world.looks, impl_->world.title, {});
+}
+
+std::string Live::controls() {
+  const std::lock_guard lock(impl_->mutex);
+  Json solvers = Json::array(), rows = Json::array();
+  for (int k = 0; k < kNumSolverKinds; ++k) solvers.push_back(to_string(static_cast<SolverKind>(k)));
+  for (const Slider& s : impl_->sliders())
+    rows.push_back({{"name", s.name},
+                    {"label", s.label},
+                    {"unit", s.unit},
+                    {"group", s.group},
+                    {"min", s.min},
+                    {"max", s.max},
+                    {"log", s.log},
+                    {"value", impl_->value_of(s)}});
+  const Json solver = {{"name", "solver"},
+                       {"label", "solver"},
+                       {"values", solvers},
+                       {"value", to_string(impl_->simulation->options().solver.solver)}};
+  return Json{{"choices", Json::array({solver})}, {"sliders", rows}}.dump(-1, ' ', false,
+                                                                          Json::error_handler_t::replace);
+}
+
+std::string Live::inside() {
+  StepInside inside;
+  Settings settings;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    require(impl_->stepped, "no step was done yet");
+    inside = record_inside(*impl_->simulation);
+    settings = impl_->simulation->options().solver;
+  }
+  add_traces(settings, inside);  // without holding up the simulation
+  const std::lock_guard lock(impl_->mutex);
+  return inside_json(inside, impl_->simulation->model(), impl_->world.title);
+}
+
+std::string Live::problem() {
+  const std::lock_guard lock(impl_->mutex);
+  require(impl_->stepped, "no step was done yet");
+  return inside_npz(record_inside(*impl_->simulation));
+}
+
+}  // namespace almond

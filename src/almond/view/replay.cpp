@@ -1,0 +1,375 @@
+#include "almond/view/replay.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "almond/base/check.hpp"
+#include "almond/load/npz.hpp"
+#include "almond/load/problem_fields.hpp"
+#include "almond/view/blob.hpp"
+
+namespace almond {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kLength = 1e-5;           // [m] steps of stored positions
+constexpr double kUnit = 1.0 / 32767.0;    // of components of unit vectors and quaternions
+constexpr double kTraceBudgetMs = 2000.0;  // of one solver on one step
+constexpr std::size_t kMostTracePoints = 400;
+
+Json to_json(const ArrayPlace& place) {
+  Json json = {{"type", place.type}, {"offset", place.offset}, {"length", place.length}};
+  const bool packed = place.type == std::string("i32") || place.type == std::string("i16");
+  if (place.packing.delta > 0) json["delta"] = place.packing.delta;
+  if (packed) json["shuffle"] = true;
+  if (place.packing.scale != 1.0) json["scale"] = place.packing.scale;
+  return json;
+}
+
+Json list(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
+
+std::int32_t quantise_length(double x) {
+  constexpr double kMost = 2147483647.0;
+  return static_cast<std::int32_t>(std::lround(std::isfinite(x) ? std::clamp(x / kLength, -kMost, kMost) : 0.0));
+}
+std::int16_t quantise_unit(double x) {
+  return static_cast<std::int16_t>(std::lround(std::isfinite(x) ? std::clamp(x, -1.0, 1.0) / kUnit : 0.0));
+}
+
+/// Kinds and sizes as the page draws them; meshes that are shared are stored once.
+class Shapes {
+ public:
+  explicit Shapes(Sections& sections) : sections_(sections) {}
+
+  void describe(const Shape& shape, Json& geom) {
+    std::visit([&](const auto& s) { add(s, geom); }, shape);
+  }
+  [[nodiscard]] const Json& meshes() const { return meshes_; }
+
+ private:
+  static void put(const char* kind, Json size, Json& geom) {
+    geom["kind"] = kind;
+    geom["size"] = std::move(size);
+  }
+  static void add(const Sphere& s, Json& geom) { put("sphere", {s.radius}, geom); }
+  static void add(const Capsule& s, Json& geom) { put("capsule", {s.radius, s.half_length}, geom); }
+  static void add(const Plane&, Json& geom) { put("plane", Json::array(), geom); }
+  static void add(const Box& s, Json& geom) { put("box", list(s.half), geom); }
+  static void add(const Cylinder& s, Json& geom) { put("cylinder", {s.radius, s.half_length}, geom); }
+  static void add(const Cone& s, Json& geom) { put("cone", {s.radius, s.half_length}, geom); }
+  static void add(const Ellipsoid& s, Json& geom) { put("ellipsoid", list(s.radii), geom); }
+  void add(const ConvexMesh& s, Json& geom) {
+    put_mesh(
+        s.hull.get(), [&] { return make_triangles(*s.hull); }, geom);
+  }
+  void add(const TriangleMesh& s, Json& geom) {
+    put_mesh(
+        s.mesh.get(), [&] { return *s.mesh; }, geom);
+  }
+  void add(const HeightField& s, Json& geom) {
+    put_mesh(
+        s.grid.get(), [&] { return make_triangles(*s.grid); }, geom);
+  }
+
+  template <class Make>
+  void put_mesh(const void* key, const Make& make, Json& geom) {
+    const auto [found, is_new] = index_.try_emplace(key, static_cast<int>(meshes_.size()));
+    if (is_new) {
+      const TriangleSoup soup = make();
+      std::vector<float> positions;
+      std::vector<std::uint32_t> indices;
+      for (const Vec3& v : soup.vertices)
+        for (const double x : v) positions.push_back(static_cast<float>(x));
+      for (const auto& triangle : soup.triangles)
+        for (const int i : triangle) indices.push_back(static_cast<std::uint32_t>(i));
+      meshes_.push_back(
+          {{"positions", to_json(sections_.add(positions))}, {"indices", to_json(sections_.add(indices))}});
+    }
+    put("mesh", Json::array(), geom);
+    geom["mesh"] = found->second;
+  }
+
+  Sections& sections_;
+  std::map<const void*, int> index_;
+  Json meshes_ = Json::array();
+};
+
+Json describe_geoms(const std::vector<Look>& looks, Shapes& shapes) {
+  static constexpr const char* kRoles[] = {"collision", "visual", "both"};
+  Json geoms = Json::array();
+  for (const Look& look : looks) {
+    const Vec4 q = matrix_to_quaternion(look.X_BG.R);
+    Json geom = {{"name", look.name}, {"body", look.body}, {"role", kRoles[static_cast<int>(look.role)]}};
+    shapes.describe(look.shape, geom);
+    geom["position"] = list(look.X_BG.p);
+    geom["quaternion"] = {q[0], q[1], q[2], q[3]};
+    geom["color"] = look.color ? Json(*look.color) : Json(nullptr);
+    geoms.push_back(std::move(geom));
+  }
+  return geoms;
+}
+
+Json describe_bodies(const Model& model) {
+  Json bodies = Json::array();
+  for (const Body& body : model.bodies)
+    bodies.push_back({{"name", body.name}, {"parent", body.parent}, {"mass", body.mass}, {"com", list(body.com)}});
+  return bodies;
+}
+
+const char* mode_name(ContactMode mode) {
+  static constexpr const char* kNames[] = {"open", "stick", "slip"};
+  return kNames[static_cast<int>(mode)];
+}
+
+/// Points of a trace, thinned out evenly where there are very many.
+Json describe_trace(const StepInside::Trace& trace) {
+  Json iterations = Json::array(), times = Json::array(), residuals = Json::array();
+  const std::size_t count = trace.points.size(), stride = std::max<std::size_t>(1, count / kMostTracePoints);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % stride != 0 && i + 1 != count) continue;
+    iterations.push_back(trace.points[i].iteration);
+    times.push_back(trace.points[i].time_ms);
+    residuals.push_back(trace.points[i].residual);
+  }
+  return {{"solver", trace.solver},
+          {"status", trace.status},
+          {"iterations", iterations},
+          {"time_ms", times},
+          {"residual", residuals}};
+}
+
+Json describe_inside(const StepInside& inside, const Model& model, const std::string& title) {
+  Json contacts = Json::array(), traces = Json::array();
+  const auto name = [&](int geom) { return geom < 0 ? std::string("ground") : model.geoms[geom].name; };
+  for (const FrameContact& c : inside.contacts)
+    contacts.push_back({{"names", name(c.geom_a) + " | " + name(c.geom_b)},
+                        {"mode", mode_name(c.mode)},
+                        {"gap_mm", 1e3 * c.gap},
+                        {"normal_force", c.force.dot(c.n)},
+                        {"residual", c.residual}});
+  for (const StepInside::Trace& trace : inside.traces) traces.push_back(describe_trace(trace));
+  return {{"step", inside.step},
+          {"file", title + "_step" + std::to_string(inside.step) + ".npz"},
+          {"traces", std::move(traces)},
+          {"contacts", std::move(contacts)}};
+}
+
+/// A series of one value per step.
+struct Series {
+  const char *name, *unit;
+  bool log;
+  std::vector<float> values;
+};
+
+}  // namespace
+
+ContactProblem copy_problem(const Simulation& simulation, const std::string& name) {
+  const StepWorkspace& last = simulation.last();
+  ContactProblem problem = last.assembly.problem;
+  problem.name = name;
+  problem.lambda0.clear();
+  problem.v0.clear();
+  if (simulation.options().solver.warm_start) {
+    const GrowVector& lambda = last.start_lambda;
+    problem.lambda0.assign(lambda.data(), lambda.data() + lambda.size());
+  }
+  return problem;
+}
+
+StepInside record_inside(const Simulation& simulation) {
+  StepInside inside;
+  Frame frame;
+  record_step(simulation, frame);
+  inside.step = frame.step;
+  inside.contacts = std::move(frame.contacts);
+  inside.problem = copy_problem(simulation, "step" + std::to_string(frame.step));
+  return inside;
+}
+
+std::string inside_json(const StepInside& inside, const Model& model, const std::string& title) {
+  return describe_inside(inside, model, title).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string inside_npz(const StepInside& inside) { return fields_from_problem(inside.problem).to_bytes("replay"); }
+
+void add_traces(const Settings& settings, StepInside& inside) {
+  const SolverKind other = settings.solver == SolverKind::kPgs ? SolverKind::kAuto : SolverKind::kPgs;
+  for (const SolverKind solver : {settings.solver, other}) {
+    Settings traced = settings;
+    traced.solver = solver;
+    traced.trace = true;
+    traced.warm_start = false;  // cold, so that there is something to see
+    traced.budget_ms = kTraceBudgetMs;
+    Workspace workspace;
+    Solution solution;
+    const Status status = solve(inside.problem, traced, workspace, solution);
+    inside.traces.push_back({to_string(solver), to_string(status), std::move(solution.info.trace)});
+  }
+}
+
+struct Replay::Impl {
+  const Model* model;
+  std::vector<Look> looks;
+  ReplayOptions options;
+  int stride = 1;  // steps per frame
+  int steps = 0;
+
+  std::vector<double> time, series_time;
+  std::vector<std::uint32_t> frame_step;
+  std::vector<std::int32_t> position;
+  std::vector<std::int16_t> quaternion;
+  std::vector<std::uint32_t> contact_start = {0}, contact_geoms;
+  std::vector<float> contact_position, contact_force, contact_residual, contact_mu;
+  std::vector<std::int16_t> contact_normal;
+  std::vector<std::uint8_t> contact_mode;
+  std::vector<Series> series = {{"residual", "N s", true, {}},   {"contacts", "", false, {}},
+                                {"iterations", "", false, {}},   {"step time", "ms", true, {}},
+                                {"solve time", "ms", true, {}},  {"energy", "J", false, {}},
+                                {"penetration", "mm", true, {}}, {"natural map", "", true, {}}};
+  std::vector<std::pair<int, StepInside>> inside;  // with its iterations, -1: asked for
+  Frame frame;
+
+  void add_frame() {
+    const std::size_t before = quaternion.size() - (time.empty() ? 0 : 4 * frame.bodies.size());
+    for (std::size_t b = 0; b < frame.bodies.size(); ++b) {
+      for (const double x : frame.bodies[b].p) position.push_back(quantise_length(x));
+      Vec4 q = matrix_to_quaternion(frame.bodies[b].R);
+      if (!time.empty()) {  // of q and -q the one nearer to the frame before
+        double dot = 0.0;
+        for (std::size_t k = 0; k < 4; ++k) dot += q[static_cast<Eigen::Index>(k)] * quaternion[before + 4 * b + k];
+        if (dot < 0.0) q = -q;
+      }
+      for (const double x : q) quaternion.push_back(quantise_unit(x));
+    }
+    for (const FrameContact& c : frame.contacts) {
+      for (int k = 0; k < 3; ++k) {
+        contact_position.push_back(static_cast<float>(c.p[k]));
+        contact_normal.push_back(quantise_unit(c.n[k]));
+        contact_force.push_back(static_cast<float>(c.force[k]));
+      }
+      contact_mode.push_back(static_cast<std::uint8_t>(c.mode));
+      contact_residual.push_back(static_cast<float>(c.residual));
+      contact_mu.push_back(static_cast<float>(c.mu));
+      contact_geoms.push_back(static_cast<std::uint32_t>(c.geom_a));
+      contact_geoms.push_back(static_cast<std::uint32_t>(c.geom_b));
+    }
+    contact_start.push_back(static_cast<std::uint32_t>(contact_mode.size()));
+    time.push_back(frame.time);
+    frame_step.push_back(static_cast<std::uint32_t>(frame.step));
+  }
+
+  /// Keeps the step if it was asked for, or needed more iterations than the easiest of those kept.
+  void look_inside(const Simulation& simulation, int iterations) {
+    const bool asked = std::find(options.inside.begin(), options.inside.end(), steps) != options.inside.end();
+    if (asked) {
+      inside.emplace_back(-1, record_inside(simulation));
+      return;
+    }
+    auto easiest = inside.end();
+    int kept = 0;
+    for (auto it = inside.begin(); it != inside.end(); ++it) {
+      if (it->first < 0) continue;
+      ++kept;
+      if (easiest == inside.end() || it->first < easiest->first) easiest = it;
+    }
+    if (options.hardest <= 0 || simulation.last().contacts.points.empty()) return;
+    if (kept < options.hardest) {
+      inside.emplace_back(iterations, record_inside(simulation));
+    } else if (iterations > easiest->first) {
+      *easiest = {iterations, record_inside(simulation)};
+    }
+  }
+
+  std::string write(double dt, const std::vector<std::pair<std::string, std::string>>& facts,
+                    const Settings& settings) {
+    Sections sections;
+    Shapes shapes(sections);
+    const std::size_t bodies = model->bodies.size();
+    Json header = {{"title", options.title},          {"facts", facts},  {"dt", dt},
+                   {"gravity", list(model->gravity)}, {"up", {0, 0, 1}}, {"bodies", describe_bodies(*model)}};
+    header["geoms"] = describe_geoms(looks, shapes);
+    header["meshes"] = shapes.meshes();
+    header["frames"] = {{"count", time.size()},
+                        {"step", to_json(sections.add(frame_step))},
+                        {"time", to_json(sections.add(time))},
+                        {"position", to_json(sections.add(position, {3 * bodies, kLength}))},
+                        {"quaternion", to_json(sections.add(quaternion, {4 * bodies, kUnit}))}};
+    header["contacts"] = {{"start", to_json(sections.add(contact_start))},
+                          {"position", to_json(sections.add(contact_position))},
+                          {"normal", to_json(sections.add(contact_normal, {0, kUnit}))},
+                          {"force", to_json(sections.add(contact_force))},
+                          {"mode", to_json(sections.add(contact_mode))},
+                          {"residual", to_json(sections.add(contact_residual))},
+                          {"mu", to_json(sections.add(contact_mu))},
+                          {"geoms", to_json(sections.add(contact_geoms))}};
+    Json rows = Json::array();
+    for (const Series& s : series)
+      rows.push_back({{"name", s.name}, {"unit", s.unit}, {"log", s.log}, {"values", to_json(sections.add(s.values))}});
+    header["series"] = std::move(rows);
+    header["series_time"] = to_json(sections.add(series_time));
+    std::sort(inside.begin(), inside.end(), [](const auto& a, const auto& b) { return a.second.step < b.second.step; });
+    Json details = Json::array();
+    for (auto& [iterations, step] : inside) {
+      add_traces(settings, step);
+      Json one = describe_inside(step, *model, options.title);
+      const std::string npz = inside_npz(step);
+      one["data"] = to_json(sections.add(std::vector<std::uint8_t>(npz.begin(), npz.end())));
+      details.push_back(std::move(one));
+    }
+    header["inside"] = std::move(details);
+    return make_blob(header.dump(-1, ' ', false, Json::error_handler_t::replace), sections);
+  }
+};
+
+Replay::Replay(const Model& model, std::vector<Look> looks, double dt, ReplayOptions options)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->model = &model;
+  impl_->looks = std::move(looks);
+  impl_->options = std::move(options);
+  require(std::isfinite(impl_->options.fps) && impl_->options.fps > 0.0,
+          "frames per second are " + std::to_string(impl_->options.fps) + ", expected > 0");
+  impl_->stride = std::max(1, static_cast<int>(std::lround(std::min(1e6, 1.0 / (impl_->options.fps * dt)))));
+}
+Replay::~Replay() = default;
+Replay::Replay(Replay&&) noexcept = default;
+Replay& Replay::operator=(Replay&&) noexcept = default;
+
+void Replay::add_step(Simulation& simulation, const StepReport& report) {
+  Impl& r = *impl_;
+  if (r.steps % r.stride == 0) {
+    record_step(simulation, r.frame);
+    r.add_frame();
+  }
+  r.look_inside(simulation, report.iterations);
+  const double values[] = {report.residual,
+                           static_cast<double>(report.contacts),
+                           static_cast<double>(report.iterations),
+                           report.step_ms,
+                           report.solve_ms,
+                           simulation.energy().total(),
+                           1e3 * report.penetration,
+                           report.natural_map};
+  for (std::size_t i = 0; i < r.series.size(); ++i) r.series[i].values.push_back(static_cast<float>(values[i]));
+  r.series_time.push_back(simulation.state().time - simulation.options().dt);
+  ++r.steps;
+}
+
+std::string Replay::finish(Simulation& simulation, const std::vector<std::pair<std::string, std::string>>& facts) {
+  record_state(simulation, impl_->frame);
+  impl_->add_frame();
+  const StepOptions& options = simulation.options();
+  return gzip(impl_->write(options.dt, facts, options.solver));
+}
+
+std::string make_still(Simulation& simulation, const std::vector<Look>& looks, const std::string& title,
+                       const std::vector<std::pair<std::string, std::string>>& facts) {
+  ReplayOptions options;
+  options.title = title;
+  Replay replay(simulation.model(), looks, simulation.options().dt, options);
+  return replay.finish(simulation, facts);
+}
+
+}  // namespace almond

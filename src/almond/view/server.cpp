@@ -1,0 +1,164 @@
+#include "almond/view/server.hpp"
+
+#include <httplib.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+
+namespace almond {
+namespace {
+
+constexpr int kFirstPort = 8137, kTriedPorts = 50;
+constexpr std::size_t kThreads = 64;            // every open stream holds one
+constexpr std::size_t kLargestCommand = 65536;  // bytes
+constexpr double kQuietMs = 1000.0;             // a stream without news says so after this long
+
+bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host == "localhost" || host == "::1"; }
+
+std::string in_brackets(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+}  // namespace
+
+struct Server::Impl {
+  httplib::Server server;
+  std::string host, page;
+  int port = 0;
+  Live* live = nullptr;
+  std::atomic<bool> stopping{false};
+  std::thread thread;
+
+  /// A page from elsewhere may reach us by its own name (DNS rebinding) or by ours (a form, a fetch): neither is heard.
+  [[nodiscard]] bool is_allowed(const httplib::Request& request) const {
+    const std::string named = request.get_header_value("Host"), origin = request.get_header_value("Origin");
+    const std::string suffix = ":" + std::to_string(port);
+    std::set<std::string> names = {in_brackets(host) + suffix};
+    if (is_loopback(host)) names.insert({"127.0.0.1" + suffix, "localhost" + suffix, "[::1]" + suffix});
+    const bool open =
+        host == "0.0.0.0" || host == "::";  // asked to listen to everybody: any name of this machine will do
+    if (!open && names.count(named) == 0) return false;
+    return origin.empty() || origin == "http://" + named;
+  }
+
+  void answer(const httplib::Request&, httplib::Response& response, const char* type,
+              std::string (Live::*question)()) const {
+    try {
+      response.set_content((live->*question)(), type);
+    } catch (const Error& error) {
+      response.status = 409;
+      response.set_content(error.what(), "text/plain");
+    }
+  }
+
+  bool stream(httplib::DataSink& sink, std::int64_t& seen, std::int64_t& world) const {
+    if (stopping) return false;
+    const std::string snapshot = live->wait_for_snapshot(seen, kQuietMs);
+    const std::int64_t now = live->world_number();
+    std::string text = snapshot.empty() ? ": quiet\n\n" : "data: " + snapshot + "\n\n";
+    if (now != world && world >= 0) text = "event: scene\ndata: {}\n\n" + text;
+    world = now;
+    return sink.write(text.data(), text.size());
+  }
+
+  void set_routes() {
+    server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+    server.set_payload_max_length(kLargestCommand);
+    server.set_keep_alive_max_count(1000);
+    server.set_default_headers({{"Cache-Control", "no-store"},
+                                {"X-Content-Type-Options", "nosniff"},
+                                {"X-Frame-Options", "DENY"},
+                                {"Referrer-Policy", "no-referrer"}});
+    server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      if (is_allowed(request)) return httplib::Server::HandlerResponse::Unhandled;
+      response.status = 403;
+      response.set_content("only pages of this server on this machine are answered\n", "text/plain");
+      return httplib::Server::HandlerResponse::Handled;
+    });
+    server.Get("/", [this](const httplib::Request&, httplib::Response& response) {
+      response.set_content(page, "text/html; charset=utf-8");
+    });
+    if (live == nullptr) return;
+    server.Get("/api/scene", [this](const httplib::Request& request, httplib::Response& response) {
+      answer(request, response, "application/octet-stream", &Live::scene);
+    });
+    server.Get("/api/controls", [this](const httplib::Request& request, httplib::Response& response) {
+      answer(request, response, "application/json", &Live::controls);
+    });
+    server.Get("/api/step", [this](const httplib::Request& request, httplib::Response& response) {
+      answer(request, response, "application/json", &Live::inside);
+    });
+    server.Get("/api/problem.npz", [this](const httplib::Request& request, httplib::Response& response) {
+      answer(request, response, "application/octet-stream", &Live::problem);
+      response.set_header("Content-Disposition", "attachment; filename=\"problem.npz\"");
+    });
+    server.Get("/api/stream", [this](const httplib::Request&, httplib::Response& response) {
+      response.set_chunked_content_provider(
+          "text/event-stream", [this, seen = std::int64_t{0}, world = std::int64_t{-1}](
+                                   std::size_t, httplib::DataSink& sink) mutable { return stream(sink, seen, world); });
+    });
+    server.Post("/api/command", [this](const httplib::Request& request, httplib::Response& response) {
+      // Other origins may post forms and plain text without asking; JSON they may not.
+      if (request.get_header_value("Content-Type").rfind("application/json", 0) != 0) {
+        response.status = 415;
+        response.set_content("expected application/json\n", "text/plain");
+        return;
+      }
+      try {
+        live->post(request.body);
+        response.set_content("{}", "application/json");
+      } catch (const Error& error) {
+        response.status = 400;
+        response.set_content(std::string(error.what()) + "\n", "text/plain");
+      }
+    });
+  }
+
+  void bind(int wanted) {
+    require(wanted >= 0 && wanted <= 65535, "--port " + std::to_string(wanted) + ": expected 0 to 65535");
+    const int first = wanted > 0 ? wanted : kFirstPort, tried = wanted > 0 ? 1 : kTriedPorts;
+    for (int candidate = first; candidate < first + tried; ++candidate) {
+      if (!server.bind_to_port(host, candidate)) continue;
+      port = candidate;
+      return;
+    }
+    throw Error("cannot listen at " + host + ", port " + std::to_string(first) +
+                (tried > 1 ? " to " + std::to_string(first + tried - 1) : "") +
+                ": taken, or no address of this machine; try --port or --host");
+  }
+};
+
+Server::Server(const std::string& host, int port, std::string page, Live* live) : impl_(std::make_unique<Impl>()) {
+  impl_->host = host;
+  impl_->page = std::move(page);
+  impl_->live = live;
+  impl_->set_routes();
+  // Without SO_REUSEPORT, which the library sets by itself: two servers would share a port unknowingly.
+  impl_->server.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
+  impl_->bind(port);
+  impl_->thread = std::thread([this] { impl_->server.listen_after_bind(); });
+}
+
+Server::~Server() { stop(); }
+
+int Server::port() const { return impl_->port; }
+
+std::string Server::address() const {
+  const bool open = impl_->host == "0.0.0.0" || impl_->host == "::";
+  return "http://" + in_brackets(open ? "localhost" : impl_->host) + ":" + std::to_string(impl_->port) + "/";
+}
+
+void Server::stop() {
+  impl_->stopping = true;
+  impl_->server.stop();
+  if (impl_->thread.joinable()) impl_->thread.join();
+}
+
+}  // namespace almond

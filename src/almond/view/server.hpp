@@ -1,0 +1,39 @@
+#pragma once
+// A live simulation, or a file, for browsers on this machine.
+//
+//   GET  /               the page
+//   GET  /api/scene      the scene as it is now: the bytes of a replay with one frame
+//   GET  /api/stream     server-sent events, one snapshot each; "event: scene" when the scene is another one
+//   GET  /api/controls   choices and sliders
+//   GET  /api/step       the last step: contacts, traces of two solvers
+//   GET  /api/problem.npz
+//   POST /api/command    as Live::post() takes it
+//
+// Requests that name another host, or come from a page of another origin, are refused: no web site that happens to be
+// open in the same browser can look in or push anything.
+
+#include <memory>
+#include <string>
+
+#include "almond/view/live.hpp"
+
+namespace almond {
+
+class Server {
+ public:
+  /// Listens at once. Port 0: the first free one from 8137. Throws Error when the address cannot be had.
+  Server(const std::string& host, int port, std::string page, Live* live);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  [[nodiscard]] int port() const;
+  [[nodiscard]] std::string address() const;  // http://127.0.0.1:8137/
+  void stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace almond
