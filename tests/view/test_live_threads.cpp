@@ -1,0 +1,155 @@
+// Proves that a live simulation obeys: pause, single steps, reset, settings, a hand that drags; and that nonsense is
+// refused in words, from several threads at once.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "almond/base/check.hpp"
+#include "almond/model/builder.hpp"
+#include "almond/view/live.hpp"
+
+namespace almond {
+namespace {
+
+using Json = nlohmann::json;
+
+LiveWorld make_world() {
+  LiveWorld world;
+  world.title = "ball";
+  ModelBuilder builder;
+  builder.add_ground(Plane{});
+  builder.add_solid("ball", Sphere{0.1}, 1.0, make_translation(0.0, 0.0, 0.1));
+  BodySpec slider;
+  slider.name = "slider";
+  slider.joint = make_joint(JointKind::kPrismatic, Vec3::UnitX());
+  slider.mass = 1.0;
+  slider.inertia = Mat3::Identity() * 0.01;
+  const int body = builder.add_body(slider);
+  Drive drive;
+  drive.joint = body;
+  drive.mode = DriveMode::kPosition;
+  drive.stiffness = 100.0;
+  drive.damping = 20.0;
+  builder.add_drive(drive);
+  world.model = builder.build();
+  world.looks = make_looks(world.model, {});
+  return world;
+}
+
+/// Waits until a snapshot fulfils the condition.
+template <class Condition>
+Json wait_for(Live& live, const Condition& condition) {
+  std::int64_t seen = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string text = live.wait_for_snapshot(seen, 1000.0);
+    if (text.empty()) continue;
+    const Json snapshot = Json::parse(text);
+    if (condition(snapshot)) return snapshot;
+  }
+  ADD_FAILURE() << "never";
+  return {};
+}
+
+TEST(Live, RunsInRealTimePausesAndSteps) {
+  Live live(make_world);
+  wait_for(live, [](const Json& s) { return s["time"] > 0.1; });
+  live.post(R"({"type":"pause"})");
+  const Json paused = wait_for(live, [](const Json& s) { return s["paused"] == true; });
+  const std::int64_t step = paused["step"];
+  for (int i = 1; i <= 3; ++i) {
+    live.post(R"({"type":"step"})");
+    const Json next = wait_for(live, [&](const Json& s) { return s["step"] >= step + i; });
+    EXPECT_EQ(next["step"], step + i);
+  }
+  EXPECT_EQ(paused["status"], "solved");
+  EXPECT_EQ(paused["p"].size(), 6U);
+  EXPECT_EQ(paused["contacts"].size(), 1U);
+  EXPECT_NEAR(paused["contacts"][0][8].get<double>(), 9.81, 1e-2);  // the ball's weight
+  live.post(R"({"type":"reset"})");
+  const Json again = wait_for(live, [](const Json& s) { return s["world"] == 2; });
+  EXPECT_EQ(again["step"], 0);
+}
+
+TEST(Live, HandDragsABody) {
+  Live live(make_world);
+  live.post(R"({"type":"drag","body":0,"local":[0,0,0],"target":[0.3,0.2,0.6]})");
+  // The spring holds it where the hand is, less its weight: g / 15² below.
+  const Json held = wait_for(live, [](const Json& s) {
+    return std::hypot(s["p"][0].get<double>() - 0.3, s["p"][1].get<double>() - 0.2) < 1e-3 &&
+           std::abs(s["p"][2].get<double>() - 0.6 + 9.81 / 225.0) < 1e-3;
+  });
+  ASSERT_FALSE(held.is_null());
+  live.post(R"({"type":"release"})");
+  wait_for(live, [](const Json& s) { return s["p"][2].get<double>() < 0.11; });
+}
+
+TEST(Live, SettingsAct) {
+  Live live(make_world);
+  live.post(R"({"type":"set","name":"gravity","value":1.62})");
+  wait_for(live, [](const Json& s) {
+    return s["contacts"].size() == 1 && std::abs(s["contacts"][0][8].get<double>() - 1.62) < 1e-2;
+  });
+  live.post(R"({"type":"set","name":"solver","value":"pgs"})");
+  live.post(R"({"type":"set","name":"dt","value":0.001})");
+  live.post(R"({"type":"set","name":"friction","value":0.5})");
+  live.post(R"({"type":"set","name":"drive0","value":0.4})");
+  wait_for(live, [](const Json& s) { return std::abs(s["p"][3].get<double>() - 0.4) < 1e-3; });
+  const Json controls = Json::parse(live.controls());
+  EXPECT_EQ(controls["choices"][0]["value"], "pgs");
+  for (const Json& slider : controls["sliders"]) {
+    if (slider["name"] == "dt") {
+      EXPECT_DOUBLE_EQ(slider["value"].get<double>(), 0.001);
+    }
+    if (slider["name"] == "gravity") {
+      EXPECT_NEAR(slider["value"].get<double>(), 1.62, 1e-12);
+    }
+    if (slider["name"] == "drive0") {
+      EXPECT_DOUBLE_EQ(slider["value"].get<double>(), 0.4);
+    }
+  }
+  const Json inside = Json::parse(live.inside());
+  EXPECT_EQ(inside["contacts"].size(), 1U);
+  EXPECT_EQ(inside["traces"].size(), 2U);
+  EXPECT_EQ(live.problem().substr(0, 2), "PK");
+}
+
+TEST(Live, NonsenseIsRefusedAndChangesNothing) {
+  Live live(make_world);
+  for (const char* text :
+       {"", "{", "[]", R"({"type":"fly"})", R"({"type":7})", R"({"type":"set"})",
+        R"({"type":"set","name":"mass","value":1})", R"({"type":"set","name":"dt","value":"slow"})",
+        R"({"type":"set","name":"solver","value":"magic"})", R"({"type":"set","name":"dt","value":null})",
+        R"({"type":"drag","body":9,"local":[0,0,0],"target":[0,0,0]})",
+        R"({"type":"drag","body":0,"local":[0,0],"target":[0,0,0]})",
+        R"({"type":"drag","body":0,"local":[0,0,0],"target":[0,"a",0]})",
+        R"({"type":"drag","body":0,"local":[0,0,0],"target":[0,0,1e300]})"})
+    EXPECT_THROW(live.post(text), Error) << text;
+  wait_for(live, [](const Json& s) { return s["step"] > 10; });
+}
+
+TEST(Live, ManyThreadsAtOnce) {
+  Live live(make_world);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&live, t] {
+      std::int64_t seen = 0;
+      for (int i = 0; i < 20; ++i) {
+        live.post(i % 2 == 0 ? R"({"type":"pause"})" : R"({"type":"play"})");
+        static_cast<void>(live.wait_for_snapshot(seen, 50.0));
+        if (t == 0) static_cast<void>(live.scene());
+        if (t == 1) static_cast<void>(live.controls());
+        if (t == 2 && i == 10) live.post(R"({"type":"reset"})");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  live.stop();
+  std::int64_t seen = 0;
+  EXPECT_TRUE(live.wait_for_snapshot(seen, 10.0).empty());
+}
+
+}  // namespace
+}  // namespace almond
