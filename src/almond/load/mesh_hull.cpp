@@ -93,13 +93,20 @@ std::pair<double, int> plane_distance(const Polytope& hull, const Vec3& p) {
   return most;
 }
 
-double surface_distance(const Polytope& hull, const Vec3& p) {
+/// Of a point outside; 0 inside. Stops early at a distance that is no more than `enough`.
+double surface_distance(const Polytope& hull, const Vec3& p, double enough) {
   if (plane_distance(hull, p).second < 0) return 0.0;
   double least = kInfinity;
-  for (const std::vector<int>& face : hull.faces)
-    for (std::size_t k = 2; k < face.size(); ++k)
-      least = std::min(
-          least, triangle_distance(p, hull.vertices[face[0]], hull.vertices[face[k - 1]], hull.vertices[face[k]]));
+  // Faces that p sees come first, since the nearest point is on one of them; faces that are flat only nearly may hide
+  // it, so the others follow.
+  for (const bool seen : {true, false})
+    for (std::size_t f = 0; f < hull.faces.size() && least > enough; ++f) {
+      const std::vector<int>& face = hull.faces[f];
+      if ((hull.normals[f].dot(p - hull.vertices[face[0]]) > 0.0) != seen) continue;
+      for (std::size_t k = 2; k < face.size(); ++k)
+        least = std::min(
+            least, triangle_distance(p, hull.vertices[face[0]], hull.vertices[face[k - 1]], hull.vertices[face[k]]));
+    }
   return least;
 }
 
@@ -165,7 +172,7 @@ Entry compute_entry(const std::string& path, const Vec3& scale, Hull& hull) {
   if (hull->vertices.size() > kMaxHullVertices) {
     const Hull inner = simplify(*hull);
     double moved = 0.0;
-    for (const Vec3& p : hull->vertices) moved = std::max(moved, surface_distance(*inner, p));
+    for (const Vec3& p : hull->vertices) moved = std::max(moved, surface_distance(*inner, p, moved));
     line += ", simplified to " + std::to_string(inner->vertices.size()) + ", which moves the surface by at most " +
             to_text(moved * 1e3) + " mm";
     hull = inner;

@@ -124,14 +124,14 @@ EdgeMap map_edges(const std::vector<Polygon>& facets) {
 }
 
 /// The outline of a group of facets, or nothing where it is not one simple loop.
-Polygon outline(const std::vector<Polygon>& facets, const EdgeMap& edges, const std::vector<int>& group, int number) {
+Polygon outline(const std::vector<Polygon>& facets, const EdgeMap& edges, const std::vector<int>& group,
+                const std::vector<int>& members) {
   std::map<int, int> next;
-  for (int f = 0; f < static_cast<int>(facets.size()); ++f) {
-    if (group[f] != number) continue;
+  for (const int f : members) {
     for (std::size_t k = 0; k < facets[f].size(); ++k) {
       const int v = facets[f][k], w = facets[f][(k + 1) % facets[f].size()];
       const auto across = edges.find({w, v});
-      if (across != edges.end() && group[across->second] == number) continue;
+      if (across != edges.end() && group[across->second] == group[f]) continue;
       if (!next.emplace(v, w).second) return {};
     }
   }
@@ -178,7 +178,7 @@ std::vector<Polygon> merge_flat(const std::vector<Vec3>& points, const std::vect
         members.push_back(across->second);
       }
     }
-    Polygon loop = outline(facets, edges, group, seed);
+    Polygon loop = outline(facets, edges, group, members);
     if (!loop.empty()) {
       merged.push_back(std::move(loop));
     } else {
