@@ -19,17 +19,6 @@ constexpr std::uintmax_t kMaxBytes = 512ULL << 20U;
 constexpr double kLargeExtent = 100.0, kSmallExtent = 1e-4;  // [m]
 constexpr double kSliver = 1e-12;                            // of the longest edge squared: an area below is rounding
 
-std::string read_mesh_bytes(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code code;
-  require(fs::exists(path, code), path + ": no such file, expected a mesh");
-  require(fs::is_regular_file(path, code), path + ": is not a file, expected a mesh");
-  const std::uintmax_t size = fs::file_size(path, code);
-  require(!code && size <= kMaxBytes, path + ": has " + std::to_string(size >> 20U) + " MB, expected at most " +
-                                          std::to_string(kMaxBytes >> 20U) + " MB");
-  return read_file(path);
-}
-
 void apply_scale(TriangleSoup& soup, const std::string& path, const Vec3& scale) {
   require(scale.allFinite() && scale.cwiseAbs().minCoeff() > 0.0, path + ": scale is " + to_text(scale.x()) + " " +
                                                                       to_text(scale.y()) + " " + to_text(scale.z()) +
@@ -106,36 +95,50 @@ double signed_volume(const TriangleSoup& soup) {
   return sum;
 }
 
-void say_extent(const TriangleSoup& soup, const std::string& place, FileNotes& notes) {
-  Vec3 lower = soup.vertices[0], upper = soup.vertices[0];
-  for (const Vec3& p : soup.vertices) {
-    lower = lower.cwiseMin(p);
-    upper = upper.cwiseMax(p);
-  }
-  const double extent = (upper - lower).maxCoeff();
-  if (extent > kLargeExtent)
-    notes.said.push_back(place + ": is " + to_text(extent) + " m long; are these millimetres?");
-  if (extent < kSmallExtent)
-    notes.said.push_back(place + ": is only " + to_text(extent) + " m long; is the scale right?");
-}
-
 }  // namespace
 
 std::string mesh_label(const std::string& path) {
   return "mesh " + quote(std::filesystem::path(path).filename().string());
 }
 
-TriangleSoup load_soup(const std::string& path, const Vec3& scale, FileNotes& notes) {
-  TriangleSoup soup = import_triangles(path, read_mesh_bytes(path));
+std::string read_mesh_bytes(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  require(fs::exists(path, code), path + ": no such file, expected a mesh");
+  require(fs::is_regular_file(path, code), path + ": is not a file, expected a mesh");
+  const std::uintmax_t size = fs::file_size(path, code);
+  require(!code && size <= kMaxBytes, path + ": has " + std::to_string(size >> 20U) + " MB, expected at most " +
+                                          std::to_string(kMaxBytes >> 20U) + " MB");
+  return read_file(path);
+}
+
+double longest_extent(const TriangleSoup& soup) {
+  Vec3 lower = soup.vertices[0], upper = soup.vertices[0];
+  for (const Vec3& p : soup.vertices) {
+    lower = lower.cwiseMin(p);
+    upper = upper.cwiseMax(p);
+  }
+  return (upper - lower).maxCoeff();
+}
+
+void say_extent(double extent, const std::string& place, FileNotes& notes) {
+  if (extent > kLargeExtent)
+    notes.said.push_back(place + ": is " + to_text(extent) + " m long; are these millimetres?");
+  if (extent < kSmallExtent)
+    notes.said.push_back(place + ": is only " + to_text(extent) + " m long; is the scale right?");
+}
+
+TriangleSoup make_soup(const std::string& path, const std::string& bytes, const Vec3& scale) {
+  TriangleSoup soup = import_triangles(path, bytes);
   apply_scale(soup, path, scale);
   join_vertices(soup);
-  say_extent(soup, mesh_label(path), notes);
   return soup;
 }
 
 TriangleSoup load_mesh(const std::string& path, const Vec3& scale, FileNotes& notes) {
-  TriangleSoup soup = load_soup(path, scale, notes);
+  TriangleSoup soup = make_soup(path, read_mesh_bytes(path), scale);
   const std::string place = mesh_label(path);
+  say_extent(longest_extent(soup), place, notes);
   const int slivers = drop_slivers(soup);
   require(!soup.triangles.empty(), path + ": all " + std::to_string(slivers) + " triangles have no area");
   if (slivers > 0) {

@@ -14,7 +14,9 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/hull_cache.hpp"
 #include "almond/load/mesh_file.hpp"
+#include "almond/load/mesh_import.hpp"
 #include "almond/load/mesh_soup.hpp"
 
 namespace almond {
@@ -51,17 +53,13 @@ std::vector<Vec3> thicken(const std::vector<Vec3>& points, double& thickness) {
   return thick;
 }
 
-Hull make_hull(const std::vector<Vec3>& points, const std::string& path, FileNotes& notes) {
+Hull make_hull(const std::vector<Vec3>& points, const std::string& path, double& thickness) {
   try {
     return make_polytope(points);
   } catch (const Error& error) {
-    double thickness = 0.0;
     const std::vector<Vec3> thick = thicken(points, thickness);
     try {
-      Hull hull = make_polytope(thick);
-      notes.said.push_back(mesh_label(path) + ": is flat; its hull is given a thickness of " + to_text(thickness) +
-                           " m");
-      return hull;
+      return make_polytope(thick);
     } catch (const Error&) {
       throw Error(path + ": " + error.what());
     }
@@ -163,22 +161,45 @@ struct Entry {
   std::vector<std::string> said;
 };
 
-Entry compute_entry(const std::string& path, const Vec3& scale, Hull& hull) {
+StoredHull compute_hull(const std::string& path, const std::string& bytes, const Vec3& scale) {
+  const TriangleSoup soup = make_soup(path, bytes, scale);
+  StoredHull out;
+  out.triangles = soup.triangles.size();
+  out.extent = longest_extent(soup);
+  out.hull = make_hull(soup.vertices, path, out.thickness);
+  out.full_vertices = out.hull->vertices.size();
+  if (out.full_vertices <= kMaxHullVertices) return out;
+  const Hull inner = simplify(*out.hull);
+  for (const Vec3& p : out.hull->vertices) out.moved = std::max(out.moved, surface_distance(*inner, p, out.moved));
+  out.hull = inner;
+  return out;
+}
+
+std::vector<std::string> describe(const StoredHull& stored, const std::string& path) {
   FileNotes notes;
-  const TriangleSoup soup = load_soup(path, scale, notes);
-  hull = make_hull(soup.vertices, path, notes);
-  std::string line = mesh_label(path) + ": " + std::to_string(soup.triangles.size()) +
-                     " triangles as their convex hull of " + std::to_string(hull->vertices.size()) + " vertices";
-  if (hull->vertices.size() > kMaxHullVertices) {
-    const Hull inner = simplify(*hull);
-    double moved = 0.0;
-    for (const Vec3& p : hull->vertices) moved = std::max(moved, surface_distance(*inner, p, moved));
-    line += ", simplified to " + std::to_string(inner->vertices.size()) + ", which moves the surface by at most " +
-            to_text(moved * 1e3) + " mm";
-    hull = inner;
-  }
+  say_extent(stored.extent, mesh_label(path), notes);
+  if (stored.thickness > 0.0)
+    notes.said.push_back(mesh_label(path) + ": is flat; its hull is given a thickness of " + to_text(stored.thickness) +
+                         " m");
+  std::string line = mesh_label(path) + ": " + std::to_string(stored.triangles) +
+                     " triangles as their convex hull of " + std::to_string(stored.full_vertices) + " vertices";
+  if (stored.full_vertices > kMaxHullVertices)
+    line += ", simplified to " + std::to_string(stored.hull->vertices.size()) +
+            ", which moves the surface by at most " + to_text(stored.moved * 1e3) + " mm";
   notes.said.push_back(line);
-  return {hull, notes.said};
+  return notes.said;
+}
+
+/// From the disk where the same bytes were seen before.
+StoredHull find_hull(const std::string& path, const Vec3& scale) {
+  const std::string bytes = read_mesh_bytes(path);
+  if (hull_cache_folder().empty()) return compute_hull(path, bytes, scale);
+  const std::string key = hull_key(mesh_format(path), bytes,
+                                   {scale.x(), scale.y(), scale.z(), kMaxHullVertices, kThickness, kThicknessShare});
+  if (std::optional<StoredHull> stored = read_stored_hull(key)) return *stored;
+  StoredHull fresh = compute_hull(path, bytes, scale);
+  write_stored_hull(key, fresh);
+  return fresh;
 }
 
 }  // namespace
@@ -202,14 +223,14 @@ Hull load_hull(const std::string& path, const Vec3& scale, FileNotes& notes) {
       }
     }
   }
-  Hull hull;
-  const Entry entry = compute_entry(path, scale, hull);
-  say(entry.said, notes);
+  const StoredHull stored = find_hull(path, scale);
+  const std::vector<std::string> said = describe(stored, path);
+  say(said, notes);
   if (known) {
     std::erase_if(cache, [](const auto& item) { return item.second.hull.expired(); });
-    cache[key] = entry;
+    cache[key] = {stored.hull, said};
   }
-  return hull;
+  return stored.hull;
 }
 
 }  // namespace almond

@@ -7,18 +7,15 @@
 #include "almond/base/text.hpp"
 
 namespace almond {
-namespace {
 
-std::string lower_extension(const std::string& path) {
+std::string mesh_format(const std::string& path) {
   std::string extension = std::filesystem::path(path).extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return extension;
 }
 
-}  // namespace
-
 TriangleSoup import_triangles(const std::string& path, const std::string& bytes) {
-  const std::string extension = lower_extension(path);
+  const std::string extension = mesh_format(path);
   require(extension == ".stl" || extension == ".obj" || extension == ".dae",
           path + ": the ending is " + quote(extension) + ", expected .stl, .obj or .dae");
   require(!bytes.empty(), path + ": is empty, expected a mesh");

@@ -8,6 +8,9 @@
 
 namespace almond {
 
+/// The ending of `path` in small letters, by which the reader is chosen.
+[[nodiscard]] std::string mesh_format(const std::string& path);
+
 /// By the ending of `path`: .stl, .obj or .dae. Throws Error with the path and what was expected.
 [[nodiscard]] TriangleSoup import_triangles(const std::string& path, const std::string& bytes);
 

@@ -8,7 +8,14 @@ namespace almond {
 /// The start of a note: mesh "hand.stl".
 [[nodiscard]] std::string mesh_label(const std::string& path);
 
+/// The file's bytes. Throws Error for what is no file or larger than 512 MB.
+[[nodiscard]] std::string read_mesh_bytes(const std::string& path);
+
 /// Triangles in metres on joined vertices; nothing is dropped or turned.
-[[nodiscard]] TriangleSoup load_soup(const std::string& path, const Vec3& scale, FileNotes& notes);
+[[nodiscard]] TriangleSoup make_soup(const std::string& path, const std::string& bytes, const Vec3& scale);
+
+/// The longest edge of the box around it [m], and a note where it looks like a wrong unit.
+[[nodiscard]] double longest_extent(const TriangleSoup& soup);
+void say_extent(double extent, const std::string& place, FileNotes& notes);
 
 }  // namespace almond

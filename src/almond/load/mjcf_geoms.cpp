@@ -8,6 +8,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/hull_cache.hpp"
 #include "almond/load/mjcf_reader.hpp"
 
 namespace almond {
@@ -30,6 +31,19 @@ TriangleSoup make_soup(const mjModel& m, int mesh) {
   return soup;
 }
 
+/// From the disk where the same points were seen before.
+std::shared_ptr<const Polytope> find_hull(const mjModel& m, int mesh, const TriangleSoup& soup) {
+  if (hull_cache_folder().empty()) return make_polytope(soup.vertices);
+  const auto* points = reinterpret_cast<const char*>(m.mesh_vert + 3 * m.mesh_vertadr[mesh]);
+  const std::string key =
+      hull_key("points", std::string(points, 3 * sizeof(float) * static_cast<std::size_t>(m.mesh_vertnum[mesh])), {});
+  if (const std::optional<StoredHull> stored = read_stored_hull(key)) return stored->hull;
+  StoredHull fresh;
+  fresh.hull = make_polytope(soup.vertices);
+  write_stored_hull(key, fresh);
+  return fresh.hull;
+}
+
 const Shape& mesh_shape(MjcfReader& r, int mesh, MeshShapes& meshes) {
   if (meshes.made.empty()) {
     meshes.made.assign(r.m.nmesh, 0);
@@ -43,7 +57,7 @@ const Shape& mesh_shape(MjcfReader& r, int mesh, MeshShapes& meshes) {
       meshes.shapes[mesh] = make_triangle_mesh(std::move(soup));
     } else {
       try {
-        const auto hull = make_polytope(soup.vertices);
+        const auto hull = find_hull(r.m, mesh, soup);
         r.notes.said.push_back("mesh " + quote(name) + ": " + std::to_string(triangles) +
                                " triangles as their convex hull of " + std::to_string(hull->vertices.size()) +
                                " vertices");
