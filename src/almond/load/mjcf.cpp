@@ -8,9 +8,14 @@
 #ifdef ALMOND_HAVE_MUJOCO
 #include <mujoco/mujoco.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 
+#include "almond/load/file_io.hpp"
 #include "almond/load/mjcf_reader.hpp"
+#include "almond/load/mujoco_messages.hpp"
+#include "almond/load/xml_scan.hpp"
 #endif
 
 namespace almond {
@@ -269,10 +274,24 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const FileOptions& opt
   return file;
 }
 
-/// MuJoCo's warnings go to the notes instead of a log file in the current folder.
-thread_local std::vector<std::string>* warnings = nullptr;
-void take_warning(const char* text) {
-  if (warnings != nullptr) warnings->emplace_back(std::string("MuJoCo: ") + text);
+/// MuJoCo asks for the memory of a height field as it reads its size, and what it throws where there is none cannot be
+/// caught out here: it comes with a C++ library and an unwinder of its own.
+void check_height_fields(const std::string& text, const std::string& place) {
+  constexpr double kMostCells = 1 << 26;
+  if (text.find("<hfield") == std::string::npos) return;
+  std::vector<XmlElement> elements;
+  try {
+    elements = scan_xml(text, place);
+  } catch (const Error&) {
+    return;  // MuJoCo says it its way
+  }
+  for (const XmlElement& e : elements) {
+    const std::string *rows = e.attribute("nrow"), *columns = e.attribute("ncol");
+    if (e.name != "hfield" || rows == nullptr || columns == nullptr) continue;
+    const double cells = std::strtod(rows->c_str(), nullptr) * std::strtod(columns->c_str(), nullptr);
+    require(!(cells > kMostCells), place + ":" + std::to_string(e.line) + ": hfield has " + *rows + " x " + *columns +
+                                       " points, expected at most " + std::to_string(1 << 26) + " in all");
+  }
 }
 
 ModelPointer compile(const std::string& path, const mjVFS* files, const std::string& place, FileNotes& notes) {
@@ -280,22 +299,25 @@ ModelPointer compile(const std::string& path, const mjVFS* files, const std::str
                                                 ", expected " + std::to_string(mjVERSION_HEADER) +
                                                 ", with which this program was built; build it again");
   char error[2000] = "";
-  warnings = &notes.said;
-  mju_user_warning = take_warning;
-  ModelPointer m(mj_loadXML(path.c_str(), files, error, sizeof error), mj_deleteModel);
-  warnings = nullptr;
+  ModelPointer m(nullptr, mj_deleteModel);
+  {
+    const MujocoMessages messages(notes.said);
+    m.reset(mj_loadXML(path.c_str(), files, error, sizeof error));
+  }
   std::string text = error;
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   for (char& c : text)
-    if (c == '\n') c = ' ';
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   require(m != nullptr, place + ": " + (text.empty() ? "MuJoCo cannot load it" : text));
-  if (!text.empty()) notes.said.push_back("MuJoCo: " + text);
+  if (!text.empty()) add_mujoco_line(text, notes.said);
   return m;
 }
 
 }  // namespace
 
 MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOptions& options, FileNotes& notes) {
+  std::error_code code;
+  if (std::filesystem::is_regular_file(path, code)) check_height_fields(read_file(path), path);
   const ModelPointer m = compile(path, nullptr, path, notes);
   try {
     return convert(*m, builder, options, notes);
@@ -306,6 +328,7 @@ MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOpti
 
 MjcfFile add_mjcf_text(ModelBuilder& builder, const std::string& text, const std::string& folder,
                        const FileOptions& options, FileNotes& notes) {
+  check_height_fields(text, "text");
   mjVFS files;
   mj_defaultVFS(&files);
   const std::string name = (folder.empty() ? "" : folder + "/") + "text.xml";

@@ -1,0 +1,66 @@
+#ifdef ALMOND_HAVE_MUJOCO
+
+#include "almond/load/mujoco_messages.hpp"
+
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace almond {
+namespace {
+
+std::mutex& owner() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+// MuJoCo compiles meshes in threads of its own, so warnings may come from any of them.
+std::mutex lines_mutex;
+std::vector<std::string>* lines = nullptr;
+
+void take_warning(const char* text) {
+  const std::lock_guard lock(lines_mutex);
+  if (lines != nullptr) add_mujoco_line(text, *lines);
+}
+
+[[noreturn]] void end_process(const char* text) {
+  std::fprintf(stderr, "MuJoCo: %s\n", text);
+  std::fflush(nullptr);
+  std::_Exit(EXIT_FAILURE);  // no destructors: the library is in the middle of something
+}
+
+}  // namespace
+
+void add_mujoco_line(const std::string& text, std::vector<std::string>& to) {
+  std::string line = "MuJoCo: " + text;
+  for (char& c : line)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  while (line.back() == ' ') line.pop_back();
+  if (std::find(to.begin(), to.end(), line) == to.end()) to.push_back(line);
+}
+
+MujocoMessages::MujocoMessages(std::vector<std::string>& warnings) {
+  owner().lock();
+  previous_error_ = mju_user_error;
+  previous_warning_ = mju_user_warning;
+  lines = &warnings;
+  mju_user_error = end_process;
+  mju_user_warning = take_warning;
+}
+
+MujocoMessages::~MujocoMessages() {
+  mju_user_error = previous_error_;
+  mju_user_warning = previous_warning_;
+  {
+    const std::lock_guard lock(lines_mutex);
+    lines = nullptr;
+  }
+  owner().unlock();
+}
+
+}  // namespace almond
+
+#endif
