@@ -63,7 +63,9 @@ std::string shapes_text(const Model& model, int body) {
 
 std::string joint_text(const Joint& joint) {
   std::string text = to_string(joint.kind);
-  if (std::isfinite(joint.lower) || std::isfinite(joint.upper))
+  if (joint.kind == JointKind::kBall) {
+    if (std::isfinite(joint.upper)) text += " up to " + number(joint.upper);
+  } else if (std::isfinite(joint.lower) || std::isfinite(joint.upper))
     text += " " + number(joint.lower) + " to " + number(joint.upper);
   if (joint.damping > 0.0) text += ", damping " + number(joint.damping);
   if (joint.armature > 0.0) text += ", armature " + number(joint.armature);
@@ -142,8 +144,10 @@ Json model_json(const scenes::LoadedScene& loaded) {
                      {"shape", shape_name(geom.shape)},
                      {"friction", geom.material.mu}});
   for (const Drive& drive : model.drives)
-    drives.push_back(
-        {{"name", drive.name}, {"mode", to_string(drive.mode)}, {"effort_limit", bound(drive.effort_limit)}});
+    drives.push_back({{"name", drive.name},
+                      {"mode", to_string(drive.mode)},
+                      {"effort_limit", bound(drive.effort_limit)},
+                      {"effort_middle", drive.effort_middle}});
   for (const MassRatio& r : large_ratios(model))
     ratios.push_back(
         {{"heavy", model.bodies[r.heavy].name}, {"light", model.bodies[r.light].name}, {"ratio", r.ratio}});

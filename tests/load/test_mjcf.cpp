@@ -186,6 +186,34 @@ TEST_F(Mjcf, ActuatorsBecomeDrives) {
   EXPECT_DOUBLE_EQ(model.drives[3].target, 1.0 / 8.0) << "at u = 0";
 }
 
+TEST_F(Mjcf, ForceRangesKeepBothEnds) {
+  const Model model =
+      read(std::string("<worldbody><body><joint name='a' actuatorfrcrange='-6 50'/>") + kInertia +
+           "</body><body><joint name='b' type='slide'/>" + kInertia +
+           "</body></worldbody><actuator>"
+           "<motor joint='a' gear='2' forcerange='-5 10'/><motor joint='b' gear='-3' forcerange='1 4'/></actuator>");
+  ASSERT_EQ(model.drives.size(), 2U);
+  // 2 x (-5 to 10) within -6 to 50; -3 x (1 to 4).
+  EXPECT_DOUBLE_EQ(model.drives[0].effort_middle - model.drives[0].effort_limit, -6.0);
+  EXPECT_DOUBLE_EQ(model.drives[0].effort_middle + model.drives[0].effort_limit, 20.0);
+  EXPECT_DOUBLE_EQ(model.drives[1].effort_middle - model.drives[1].effort_limit, -12.0);
+  EXPECT_DOUBLE_EQ(model.drives[1].effort_middle + model.drives[1].effort_limit, -3.0);
+  EXPECT_TRUE(notes.ignored.empty());
+}
+
+TEST_F(Mjcf, BallJointsKeepTheirLimit) {
+  const auto upper = [&](const std::string& attributes) {
+    const Model model =
+        read("<worldbody><body><joint type='ball' " + attributes + "/>" + kInertia + "</body></worldbody>");
+    EXPECT_TRUE(notes.ignored.empty());
+    return model.joints[0].upper;
+  };
+  EXPECT_EQ(upper("range='0 0.7'"), 0.7);
+  EXPECT_EQ(upper("range='0 0.7' limited='false'"), kInfinity);
+  EXPECT_EQ(upper("range='0 3.2'"), kInfinity) << "no rotation is that large";
+  EXPECT_EQ(upper(""), kInfinity);
+}
+
 TEST_F(Mjcf, TendonsAndEqualities) {
   const Model model =
       read(std::string("<worldbody><body name='one'><joint name='a' ref='0.2'/>") + kInertia +
@@ -283,14 +311,11 @@ TEST_F(Mjcf, BasesAreFixedOrFreed) {
 
 TEST_F(Mjcf, WhatHasNoEffectIsCounted) {
   static_cast<void>(read(
-      std::string("<option density='1000'/><worldbody><site name='s'/><body><joint name='j' type='ball' range='0 1' "
-                  "limited='true'/>") +
-      kInertia +
+      std::string("<option density='1000'/><worldbody><site name='s'/><body><joint name='j' type='ball'/>") + kInertia +
       "<geom size='0.1' condim='6'/><site name='t'/></body></worldbody>"
       "<tendon><spatial><site site='s'/><site site='t'/></spatial></tendon>"
       "<actuator><motor site='t'/></actuator><sensor><ballquat joint='j'/></sensor>"));
   EXPECT_EQ(notes.ignored.count("spatial tendon"), 1U);
-  EXPECT_EQ(notes.ignored.count("limit of a ball joint"), 1U);
   EXPECT_EQ(notes.ignored.count("fluid (density, viscosity, wind)"), 1U);
   EXPECT_EQ(notes.ignored.count("torsional or rolling friction of a geom (condim 4, 6)"), 1U);
   int actuators = 0;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <numbers>
 
 #include "almond/load/file_io.hpp"
 #include "almond/load/mjcf_reader.hpp"
@@ -146,7 +147,12 @@ Joint make_joint_of(MjcfReader& r, int j, const Pose& X, const std::string& body
     }
   } else {
     r.ignore("spring of a ball or free joint", m.jnt_stiffness[j] != 0.0);
-    r.ignore("limit of a ball joint", m.jnt_limited[j]);
+    // Of a ball joint the range is 0 to the largest angle; no rotation has more than half a turn.
+    if (joint.kind == JointKind::kBall && m.jnt_limited[j] && !r.disabled(mjDSBL_LIMIT)) {
+      const double most = std::max(m.jnt_range[2 * j], m.jnt_range[2 * j + 1]);
+      r.ignore("limit of a ball joint at angle 0", !(most > 0.0));
+      if (most > 0.0 && most < std::numbers::pi) joint.upper = most;
+    }
   }
   if (joint.kind == JointKind::kFree) {
     r.ignore("damping, armature or friction of a free joint",

@@ -117,19 +117,38 @@ bool find_gains(const mjModel& m, int i, double& gain, Vec3& bias) {
   return bias[1] <= 0.0 && bias[2] <= 0.0;
 }
 
-double force_limit(MjcfReader& r, int i, const Drive& drive) {
+/// Range of the force on joint or tendon. The joint's own range bounds the sum of all its actuators, which is the same
+/// where there is one.
+void find_force_range(MjcfReader& r, int i, const Drive& drive, double& lower, double& upper) {
   const mjModel& m = r.m;
-  double limit = kInfinity;
-  const auto narrow = [&](const mjtNum* range, double scale) {
-    r.ignore("one-sided force range of an actuator (taken as both-sided)", range[0] != -range[1]);
-    limit = std::min(limit, scale * std::max(std::abs(range[0]), std::abs(range[1])));
-  };
-  const double gear = std::abs(m.actuator_gear[6 * m.actuator_outadr[i]]);
-  if (m.actuator_forcelimited[i]) narrow(m.actuator_forcerange + 2 * i, gear);
+  lower = -kInfinity, upper = kInfinity;
+  const double gear = m.actuator_gear[6 * m.actuator_outadr[i]];
+  if (m.actuator_forcelimited[i]) {
+    const mjtNum* range = m.actuator_forcerange + 2 * i;
+    lower = std::min(gear * range[0], gear * range[1]);
+    upper = std::max(gear * range[0], gear * range[1]);
+  }
   const int id = m.actuator_trnid[2 * i];
-  if (drive.joint >= 0 && m.jnt_actfrclimited[id]) narrow(m.jnt_actfrcrange + 2 * id, 1.0);
-  if (drive.tendon >= 0 && m.tendon_actfrclimited[id]) narrow(m.tendon_actfrcrange + 2 * id, 1.0);
-  return limit;
+  const bool limited = drive.joint >= 0 ? m.jnt_actfrclimited[id] : m.tendon_actfrclimited[id];
+  if (drive.tendon >= 0) {
+    bool crosses = false;
+    for (int k = m.tendon_adr[id]; k < m.tendon_adr[id] + m.tendon_num[id]; ++k)
+      crosses = crosses || m.jnt_actfrclimited[m.wrap_objid[k]];
+    r.ignore("actuatorfrcrange of a joint that a tendon pulls at", crosses);
+  }
+  if (!limited) return;
+  const mjtNum* range = drive.joint >= 0 ? m.jnt_actfrcrange + 2 * id : m.tendon_actfrcrange + 2 * id;
+  lower = std::clamp(lower, range[0], range[1]);
+  upper = std::clamp(upper, range[0], range[1]);
+  const auto on_joint = [&](int k) {
+    return m.actuator_trntype[k] == mjTRN_JOINT || m.actuator_trntype[k] == mjTRN_JOINTINPARENT;
+  };
+  int actuators = 0;
+  for (int k = 0; k < m.nactuator; ++k) {
+    const bool same = drive.joint >= 0 ? on_joint(k) : m.actuator_trntype[k] == mjTRN_TENDON;
+    actuators += same && m.actuator_trnid[2 * k] == id;
+  }
+  r.ignore("actuatorfrcrange over several actuators (it bounds each of them)", actuators > 1);
 }
 
 /// The drive of actuator i and its control; false where it has no counterpart.
@@ -143,7 +162,19 @@ bool read_actuator(MjcfReader& r, int i, const std::vector<int>& tendon_of, Cont
   drive.name = control.name;
   drive.stiffness = -bias[1] * gear * gear;
   drive.damping = -bias[2] * gear * gear;
-  drive.effort_limit = force_limit(r, i, drive);
+  double lower = 0.0, upper = 0.0;
+  find_force_range(r, i, drive, lower, upper);
+  if (lower == upper) {  // ranges of actuator and joint have one force in common: whatever the control, it acts
+    drive.stiffness = drive.damping = 0.0;
+    drive.feedforward = control.offset = lower;
+    control.scale = 0.0;
+    control.drive = r.builder.add_drive(drive);
+    return true;
+  }
+  if (std::isfinite(lower)) {
+    drive.effort_limit = 0.5 * (upper - lower);
+    drive.effort_middle = 0.5 * (upper + lower);
+  }
   double unit = gear;  // of the drive's input, per unit of force
   if (drive.stiffness > 0.0) {
     drive.mode = DriveMode::kPosition;
@@ -154,7 +185,6 @@ bool read_actuator(MjcfReader& r, int i, const std::vector<int>& tendon_of, Cont
     control.input = Control::Input::kTargetVelocity;
     unit = gear / drive.damping;
   }
-  if (!(drive.effort_limit > 0.0)) return false;
   control.scale = unit * gain;
   control.offset = unit * bias[0];
   const int u = m.actuator_ctrladr[i];

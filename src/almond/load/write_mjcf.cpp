@@ -161,6 +161,8 @@ void write_joint(Writer& w, const Joint& joint, const Pose& X_AB, int depth) {
   const char* type = joint.kind == JointKind::kBall ? "ball" : joint.kind == JointKind::kPrismatic ? "slide" : "hinge";
   w.worldbody += "<joint" + attribute("name", joint.name) + attribute("type", type) +
                  attribute("pos", list(Vec3(X_AB.inverse() * joint.anchor)));
+  if (joint.kind == JointKind::kBall && std::isfinite(joint.upper))
+    w.worldbody += attribute("range", "0 " + text(joint.upper));
   if (joint.kind != JointKind::kBall) {
     w.worldbody += attribute("axis", list(Vec3(X_AB.R.transpose() * joint.axis)));
     const bool lower = std::isfinite(joint.lower), upper = std::isfinite(joint.upper);
@@ -301,7 +303,8 @@ std::string write_actuators(const Model& model, FileNotes& notes) {
     if (holds) out += attribute("kp", drive.stiffness) + attribute("kv", drive.damping);
     if (drive.mode == DriveMode::kVelocity) out += attribute("kv", drive.damping);
     if (std::isfinite(drive.effort_limit))
-      out += attribute("forcerange", text(-drive.effort_limit) + " " + text(drive.effort_limit));
+      out += attribute("forcerange", text(drive.effort_middle - drive.effort_limit) + " " +
+                                         text(drive.effort_middle + drive.effort_limit));
     out += "/>\n";
     if (drive.mode == DriveMode::kImpedance) ++notes.ignored["gravity compensation of an impedance drive"];
   }

@@ -46,6 +46,12 @@ void check_limits(const Joint& joint, const std::string& place) {
   require(joint.lower <= joint.upper, place + ": limits " + to_text(joint.lower) + " to " + to_text(joint.upper) +
                                           ", expected the lower one first");
   const bool limited = std::isfinite(joint.lower) || std::isfinite(joint.upper);
+  if (joint.kind == JointKind::kBall) {
+    require(std::isinf(joint.lower) && joint.upper > 0.0,
+            place + ": a ball joint has limits " + to_text(joint.lower) + " to " + to_text(joint.upper) +
+                ", expected none or an upper one > 0, of the angle of its rotation");
+    return;
+  }
   require(!limited || joint.kind == JointKind::kRevolute || joint.kind == JointKind::kPrismatic,
           place + ": a " + to_string(joint.kind) + " joint has limits, expected none");
 }

@@ -66,6 +66,9 @@ int ModelBuilder::add_drive(const Drive& drive) {
   check_kind(d.mode, DriveMode::kImpedance, place, "mode", "torque, position, velocity or impedance");
   check_gains(d, place);
   require(d.effort_limit > 0.0, place + ": effort_limit is " + to_text(d.effort_limit) + ", expected > 0");
+  check_finite(d.effort_middle, place, "effort_middle");
+  require(std::isfinite(d.effort_limit) || d.effort_middle == 0.0,
+          place + ": effort_middle is " + to_text(d.effort_middle) + " without an effort_limit, expected 0");
   check_finite(d.target, place, "target");
   check_finite(d.target_velocity, place, "target_velocity");
   check_finite(d.feedforward, place, "feedforward");

@@ -39,7 +39,7 @@ struct Joint {
   Pose X_PJ;                   // joint frame in the parent, where the body is at q = 0
   Vec3 axis = Vec3::UnitZ();   // unit, in the body's frame
   Vec3 anchor = Vec3::Zero();  // point of the axis, or centre of a ball joint, in the body's frame [m]
-  double lower = -kInfinity, upper = kInfinity;  // [rad or m], hard
+  double lower = -kInfinity, upper = kInfinity;  // [rad or m], hard; of a ball joint `upper`, of its rotation angle
   double damping = 0.0;                          // [N m s/rad or N s/m], implicit
   double armature = 0.0;                         // rotor inertia seen at the joint [kg m² or kg]
   double dry_friction = 0.0;                     // [N m or N]
@@ -103,7 +103,7 @@ struct Drive {
   DriveMode mode = DriveMode::kTorque;
   double stiffness = 0.0;                                         // k [N m/rad or N/m]
   double damping = 0.0;                                           // d [N m s/rad or N s/m]
-  double effort_limit = kInfinity;                                // [N m or N]
+  double effort_limit = kInfinity, effort_middle = 0.0;           // effort stays in middle ± limit [N m or N]
   double target = 0.0, target_velocity = 0.0, feedforward = 0.0;  // inputs at the start
 };
 

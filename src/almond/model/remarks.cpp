@@ -40,6 +40,13 @@ std::vector<Pose> start_poses(const Model& model) {
 
 void remark_starts(const Model& model, Remarks& remarks) {
   for (const Joint& joint : model.joints) {
+    if (joint.kind == JointKind::kBall) {
+      const Vec4 q = model.q0.segment<4>(joint.q_begin);
+      const double angle = 2.0 * std::atan2(q.tail<3>().norm(), std::abs(q[0]));
+      if (angle > joint.upper + kOutside)
+        remarks.push_back("joint " + quote(joint.name) + ": starts turned by " + to_text(angle) +
+                          " rad, outside its limit " + to_text(joint.upper));
+    }
     if (num_positions(joint.kind) != 1) continue;
     const double q = model.q0[joint.q_begin];
     if (q >= joint.lower - kOutside && q <= joint.upper + kOutside) continue;

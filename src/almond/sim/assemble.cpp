@@ -130,12 +130,14 @@ void add_drive(Context& c, const Inputs& inputs, int i) {
   double effort = inputs.feedforward[i] + stiffness * (inputs.target[i] - q);
   if (follows) effort += damping * inputs.target_velocity[i];
   if (drive.mode == DriveMode::kImpedance) effort -= c.out.compensation[joint->v_begin];
-  if (slope == 0.0) {
-    effort = std::clamp(effort, -drive.effort_limit, drive.effort_limit);
-    if (joint != nullptr) c.out.f[joint->v_begin] += effort;
+  const auto add_force = [&](double force) {
+    if (joint != nullptr) c.out.f[joint->v_begin] += force;
     if (tendon != nullptr) {
-      for (const auto& [j, coefficient] : tendon->terms) c.out.f[c.model.joints[j].v_begin] += coefficient * effort;
+      for (const auto& [j, coefficient] : tendon->terms) c.out.f[c.model.joints[j].v_begin] += coefficient * force;
     }
+  };
+  if (slope == 0.0) {
+    add_force(std::clamp(effort, drive.effort_middle - drive.effort_limit, drive.effort_middle + drive.effort_limit));
     return;
   }
   if (joint != nullptr && std::isinf(drive.effort_limit)) {
@@ -143,9 +145,11 @@ void add_drive(Context& c, const Inputs& inputs, int i) {
     c.out.f[joint->v_begin] += effort;
     return;
   }
+  // Limits about a middle: the middle always acts, the row gives what differs from it.
+  if (drive.effort_middle != 0.0) add_force(drive.effort_middle);
   Row row;
   row.b = row.k = slope;
-  row.e = -dt * effort / slope;
+  row.e = -dt * (effort - drive.effort_middle) / slope;
   row.limit = dt * drive.effort_limit;
   tendon != nullptr ? add_tendon_sides(c, *tendon, 1.0, row) : add_joint_side(c, drive.joint, 0, 1.0, row);
   c.out.problem.soft.push_back(row);
@@ -265,6 +269,23 @@ void add_contacts(Context& c, const Contacts& contacts) {
   }
 }
 
+/// The angle of a ball joint's rotation stays below `upper`. It grows at n·ω about the axis n of the rotation; n is
+/// that of the middle of the step, since it turns while the joint does.
+void add_ball_limit(Context& c, int j) {
+  const Joint& joint = c.model.joints[j];
+  const Vec4 q = c.state.q.segment<4>(joint.q_begin);
+  const Vec3 omega = c.state.v.segment<3>(joint.v_begin);
+  Vec4 middle = multiply_quaternions(exp_quaternion(0.5 * c.dt * omega), q);
+  if (middle[0] < 0.0) middle = -middle;
+  const double sine = middle.tail<3>().norm();
+  const Vec3 n = sine > 1e-12 ? Vec3(middle.tail<3>() / sine) : Vec3::UnitZ();
+  Row row;
+  row.e = gap_bias(c, joint.upper - 2.0 * std::atan2(q.tail<3>().norm(), std::abs(q[0])));
+  for (int k = 0; k < 3; ++k) add_joint_side(c, j, k, -n[k], row);
+  c.out.problem.hard.push_back(row);
+  c.out.hard.push_back({RowRole::kUpperLimit, j, 0});
+}
+
 void add_limits_and_friction(Context& c) {
   for (int j = 0; j < c.model.num_bodies(); ++j) {
     const Joint& joint = c.model.joints[j];
@@ -278,7 +299,11 @@ void add_limits_and_friction(Context& c) {
         c.out.bounded.push_back({RowRole::kDryFriction, j, k});
       }
     }
-    const double q = num_velocities(joint.kind) == 1 ? c.state.q[joint.q_begin] : 0.0;
+    if (joint.kind == JointKind::kBall) {
+      if (std::isfinite(joint.upper)) add_ball_limit(c, j);
+      continue;
+    }
+    const double q = c.state.q[joint.q_begin];
     for (const RowRole role : {RowRole::kLowerLimit, RowRole::kUpperLimit}) {
       const bool lower = role == RowRole::kLowerLimit;
       const double bound = lower ? joint.lower : joint.upper;
