@@ -304,8 +304,55 @@ TEST(Urdf, WhatHasNoEffectIsCounted) {
             "<transmission name=\"t\"><joint name=\"j\"/></transmission>" +
             joint("j", "continuous", "base", "a", "<safety_controller k_velocity=\"1\"/><calibration rising=\"0\"/>")));
   const std::map<std::string, int> expected = {
-      {"material", 1}, {"gazebo", 2}, {"transmission", 1}, {"safety_controller", 1}, {"calibration", 1}};
+      {"material", 1},          {"gazebo", 1},     {"gazebo (other than mu1, mu2)", 1}, {"transmission", 1},
+      {"safety_controller", 1}, {"calibration", 1}};
   EXPECT_EQ(loaded.notes.ignored, expected);
+}
+
+TEST(Urdf, GazeboGivesFrictionToTheCollisionsOfALink) {
+  const std::string sphere = "<collision><geometry><sphere radius=\"1\"/></geometry></collision>";
+  const auto with = [&](const std::string& gazebo) {
+    return robot(link("base", kInertial + sphere) + link("a", kInertial + sphere + sphere) + gazebo +
+                 joint("j", "continuous", "base", "a"));
+  };
+  const auto block = [](const std::string& inside) { return "<gazebo reference=\"a\">" + inside + "</gazebo>"; };
+  const auto friction = [&](const Loaded& loaded) {
+    EXPECT_EQ(loaded.model.geoms[0].material.mu, Material{}.mu) << "the other link keeps its own";
+    EXPECT_EQ(loaded.model.geoms[1].material.mu, loaded.model.geoms[2].material.mu);
+    return loaded.model.geoms[1].material.mu;
+  };
+  const Loaded both(with(block("<mu1> 0.9 </mu1><mu2>0.9</mu2>")));
+  EXPECT_EQ(friction(both), 0.9);
+  EXPECT_TRUE(both.notes.said.empty() && both.notes.ignored.empty());
+  EXPECT_EQ(friction(Loaded(with(block("<mu2 value=\"0.3\"/>")))), 0.3);
+  EXPECT_EQ(friction(Loaded(with(block("<mu1>0</mu1>")))), 0.0);
+
+  const Loaded unequal(with(block("<mu1>0.9</mu1><mu2>0.4</mu2><kp>1e6</kp><x><mu1>7</mu1></x>")));
+  EXPECT_EQ(friction(unequal), 0.4);
+  EXPECT_EQ(unequal.notes.said, std::vector<std::string>{"link \"a\": friction 0.9 and 0.4 along two directions in "
+                                                         "<gazebo>; the smaller one holds for all"});
+  EXPECT_EQ(unequal.notes.ignored, (std::map<std::string, int>{{"gazebo (other than mu1, mu2)", 1}}));
+
+  const Loaded sticky(with(block("<mu1>1e14</mu1>")));
+  EXPECT_EQ(friction(sticky), 10.0);
+  EXPECT_EQ(sticky.notes.said, std::vector<std::string>{"link \"a\": friction 1e+14 in <gazebo> is taken as 10"});
+
+  for (const char* elsewhere : {"<gazebo><mu1>0.2</mu1></gazebo>", "<gazebo reference=\"j\"><mu1>0.2</mu1></gazebo>",
+                                "<gazebo reference=\"a\"><plugin name=\"mu1\"/></gazebo>"}) {
+    const Loaded loaded(with(elsewhere));
+    EXPECT_EQ(friction(loaded), Material{}.mu) << elsewhere;
+    EXPECT_EQ(loaded.notes.ignored, (std::map<std::string, int>{{"gazebo", 1}})) << elsewhere;
+  }
+  for (const char* wrong : {"<mu1>rough</mu1>", "<mu1>-0.1</mu1>", "<mu1/>", "<mu1>nan</mu1>", "<mu1>0.1 0.2</mu1>"}) {
+    try {
+      const Loaded loaded(with(block(wrong)));
+      FAIL() << wrong;
+    } catch (const Error& error) {
+      EXPECT_TRUE(contains(error.what(), "gazebo: mu1 is ") && contains(error.what(), "expected a number >= 0"))
+          << error.what();
+      EXPECT_TRUE(contains(error.what(), "urdf:4: ")) << error.what();
+    }
+  }
 }
 
 TEST(Urdf, WrongStructureIsRefusedWithItsLine) {

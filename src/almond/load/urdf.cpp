@@ -70,6 +70,7 @@ class Adder {
     say_welded();
     if (!options_.self_collision) exclude_own_pairs();
     for (const auto& [kind, count] : document_.ignored) notes_.ignored[kind] += count;
+    notes_.said.insert(notes_.said.end(), document_.said.begin(), document_.said.end());
     return std::move(robot_);
   }
 
@@ -351,6 +352,7 @@ class Adder {
     GeomSpec geom;
     geom.body = body;
     geom.X_BG = from.X_LG;
+    if (link.friction) geom.material.mu = *link.friction;
     if (from.kind == UrdfShapeKind::kMesh) {
       if (options_.meshes == MeshUse::kNone) {
         ++notes_.ignored["collision mesh"];

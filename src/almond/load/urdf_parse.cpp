@@ -52,12 +52,17 @@ bool has_effect(const std::string& parent, const std::string& name) {
   return known != kKnown.end() && known->second.contains(name);
 }
 
-/// The outermost ones only: a <gazebo> counts once, whatever is in it.
+/// The outermost ones only: a <transmission> counts once, whatever is in it. read_gazebo counts what is in <gazebo>.
 std::map<std::string, int> count_ignored(const Elements& elements) {
   std::map<std::string, int> ignored;
-  std::vector<bool> counted(elements.size());
+  std::vector<bool> counted(elements.size()), in_gazebo(elements.size());
   for (std::size_t i = 1; i < elements.size(); ++i) {
     const int parent = elements[i].parent;
+    const bool gazebo = elements[i].name == "gazebo" && parent == 0;
+    if (gazebo || in_gazebo[parent]) {
+      in_gazebo[i] = true;
+      continue;
+    }
     counted[i] = counted[parent] || !has_effect(elements[parent].name, elements[i].name);
     if (counted[i] && !counted[parent]) ++ignored[elements[i].name];
   }
@@ -394,6 +399,7 @@ UrdfDocument parse_urdf(const std::string& text, const std::string& place) {
     require(joint != nullptr, outline.at(element) + "joint " + quote(name) + ": cannot be read");
     document.joints.push_back(to_joint(*joint, outline, links, joints));
   }
+  read_gazebo(elements, text, place, document);
   document.root = links.at(root);
   for (int j = 0; j < static_cast<int>(document.joints.size()); ++j)
     document.links[document.joints[j].parent].child_joints.push_back(j);

@@ -29,7 +29,8 @@ struct UrdfLink {
   Vec3 com = Vec3::Zero();      // in the link
   Mat3 inertia = Mat3::Zero();  // about the centre of mass, link axes
   std::vector<UrdfShape> collisions, visuals;
-  std::vector<int> child_joints;  // sorted by name
+  std::optional<double> friction;  // of its collisions, from <gazebo>
+  std::vector<int> child_joints;   // sorted by name
 };
 
 enum class UrdfJointKind : std::uint8_t { kFixed, kRevolute, kContinuous, kPrismatic, kFloating, kPlanar };
@@ -63,7 +64,13 @@ struct UrdfDocument {
   std::vector<UrdfJoint> joints;  // in the order of the file
   int root = -1;
   std::map<std::string, int> ignored;  // elements that nothing is made of
+  std::vector<std::string> said;       // what its user should know of
 };
+
+struct XmlElement;
+/// Friction of links; other <gazebo> elements are counted as ignored.
+void read_gazebo(const std::vector<XmlElement>& elements, const std::string& text, const std::string& place,
+                 UrdfDocument& document);  // urdf_gazebo.cpp
 
 /// `place` is the file's name in messages. Throws Error with place, line and element for anything wrong.
 [[nodiscard]] UrdfDocument parse_urdf(const std::string& text, const std::string& place);
