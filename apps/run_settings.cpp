@@ -3,11 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <variant>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/base/timer.hpp"
 #include "apps/common.hpp"
 
 namespace almond::app {
@@ -73,9 +75,18 @@ void set_if_given(const std::optional<Value>& given, Value& field) {
 }  // namespace
 
 scenes::LoadedScene load_file(const std::string& path, const FileArguments& arguments) {
+  constexpr double kQuickMs = 500.0, kShowEveryMs = 100.0;
+  Progress progress;
+  const Stopwatch since_start;
+  Stopwatch since_shown;
   SceneFile description = scenes::describe_file(path);
   for (SceneRobot& robot : description.robots) {
     FileOptions& options = robot.options;
+    options.progress = [&, name = std::filesystem::path(robot.path).filename().string()](int done, int all) {
+      if (since_start.elapsed_ms() < kQuickMs || since_shown.elapsed_ms() < kShowEveryMs) return;
+      progress.show(name + ": meshes " + std::to_string(done) + " of " + std::to_string(all));
+      since_shown.restart();
+    };
     if (arguments.base) options.base = base_from_string(*arguments.base, "--base");
     if (arguments.meshes) options.meshes = mesh_use_from_string(*arguments.meshes, "--meshes");
     if (arguments.keyframe) robot.keyframe = *arguments.keyframe;

@@ -18,7 +18,17 @@ namespace {
 struct MeshShapes {
   std::vector<Shape> shapes;
   std::vector<char> made;
+  int done = 0, all = 0;  // of those that collide
 };
+
+bool collides(const mjModel& m, int g);
+
+int count_meshes(const mjModel& m) {
+  std::vector<char> used(static_cast<std::size_t>(m.nmesh), 0);
+  for (int g = 0; g < m.ngeom; ++g)
+    if (m.geom_type[g] == mjGEOM_MESH && collides(m, g)) used[m.geom_dataid[g]] = 1;
+  return static_cast<int>(std::count(used.begin(), used.end(), 1));
+}
 
 TriangleSoup make_soup(const mjModel& m, int mesh) {
   TriangleSoup soup;
@@ -48,8 +58,10 @@ const Shape& mesh_shape(MjcfReader& r, int mesh, MeshShapes& meshes) {
   if (meshes.made.empty()) {
     meshes.made.assign(r.m.nmesh, 0);
     meshes.shapes.resize(r.m.nmesh, Sphere{1.0});
+    meshes.all = count_meshes(r.m);
   }
   if (meshes.made[mesh] == 0) {
+    if (r.options.progress) r.options.progress(meshes.done++, meshes.all);
     TriangleSoup soup = make_soup(r.m, mesh);
     const std::string name = r.name_of(r.m.name_meshadr, mesh, "mesh" + std::to_string(mesh));
     const std::size_t triangles = soup.triangles.size();
@@ -123,6 +135,8 @@ bool in_pair(const mjModel& m, int g) {
   return false;
 }
 
+bool collides(const mjModel& m, int g) { return m.geom_contype[g] != 0 || m.geom_conaffinity[g] != 0 || in_pair(m, g); }
+
 /// MuJoCo lets a pair touch if the type of one meets the affinity of the other; here both must meet. Geoms of the same
 /// type and affinity form a class with a bit of its own, and a mask of the classes it touches.
 struct Classes {
@@ -178,7 +192,7 @@ void read_geoms(MjcfReader& r) {
   MeshShapes meshes;
   int visual = 0;
   for (int g = 0; g < m.ngeom; ++g) {
-    if (m.geom_contype[g] == 0 && m.geom_conaffinity[g] == 0 && !in_pair(m, g)) {
+    if (!collides(m, g)) {
       ++visual;
       continue;
     }

@@ -2,6 +2,7 @@
 // What the readers of robot files share: how a file is asked for, what is said about it, and what comes of it besides
 // the elements they add to a ModelBuilder.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct FileOptions {
   std::vector<std::string> search;       // folders for package:// and relative mesh paths, before all others
   std::map<std::string, double> joints;  // start values by the joint's name in the file
   bool self_collision = true;
+  /// Called before each mesh that collides with the number of those done and of all. May be empty.
+  std::function<void(int done, int all)> progress;
 };
 
 /// What a reader did that its user should know of.

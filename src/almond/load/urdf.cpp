@@ -54,6 +54,9 @@ class Adder {
     robot_.name = document_.name;
     find_carried_masses();
     find_starts();
+    for (const UrdfLink& link : document_.links)
+      meshes_ += static_cast<int>(std::count_if(link.collisions.begin(), link.collisions.end(),
+                                                [](const UrdfShape& s) { return s.kind == UrdfShapeKind::kMesh; }));
     add_root();
     std::vector<int> open(document_.links[document_.root].child_joints.rbegin(),
                           document_.links[document_.root].child_joints.rend());
@@ -358,6 +361,7 @@ class Adder {
         ++notes_.ignored["collision mesh"];
         return;
       }
+      if (options_.progress) options_.progress(meshes_done_++, meshes_);
       const std::string path = find_mesh(from.mesh);
       if (options_.meshes == MeshUse::kHull) {
         geom.shape = ConvexMesh{load_hull(path, from.scale, notes_)};
@@ -405,6 +409,7 @@ class Adder {
   std::vector<double> start_;  // (joints)
   std::map<std::string, double> planar_start_;
   std::vector<std::string> welded_;
+  int meshes_ = 0, meshes_done_ = 0;  // collision shapes that are meshes
   std::map<std::pair<std::string, std::array<double, 3>>, TriangleMesh> triangles_;
 };
 
