@@ -111,6 +111,9 @@ TEST_F(AssetPath, OddNamesAreRefused) {
   EXPECT_TRUE(contains(error_of(std::string(5000, 'a'), "ws"), "is no file name"));
   EXPECT_TRUE(contains(error_of(std::string(4000, 'a'), "ws"), "is not there"));
   EXPECT_TRUE(contains(error_of("p", "ws"), "is not there"));  // a folder
+  const std::string broken = error_of("a\n\x1b[31mb.stl", "ws");
+  EXPECT_TRUE(contains(broken, "/a??[31mb.stl")) << broken;
+  EXPECT_EQ(broken.find_first_of("\n\x1b"), std::string::npos) << broken;
 }
 
 TEST_F(AssetPath, LoopsOfLinksEnd) {

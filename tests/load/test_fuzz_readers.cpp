@@ -1,11 +1,16 @@
-// Thousands of damaged files of each format: the reader returns a valid problem or throws one line, and never crashes,
-// hangs or asks for memory that the file cannot back. Deterministic; meant to run under AddressSanitizer.
+// Thousands of damaged files of each format: the reader returns a valid problem (or robot) or throws one line, and
+// never crashes, hangs or asks for memory that the file cannot back. Deterministic; meant to run under
+// AddressSanitizer.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "almond/load/mesh_file.hpp"
+#include "almond/load/mjcf.hpp"
+#include "almond/load/urdf.hpp"
 #include "load/load_fixture.hpp"
+#include "load/robot_samples.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 // The HDF5 library itself asks for absurd sizes when it meets damaged ones, and copes when malloc refuses; and it loses
@@ -62,8 +67,45 @@ std::string mutate(const std::string& original, std::mt19937_64& random) {
   return bytes;
 }
 
+/// Puts extreme numbers and broken words where numbers are: past the syntax, to what is done with the values.
+std::string mutate_numbers(const std::string& original, std::mt19937_64& random) {
+  static const std::vector<std::string> kWords = {
+      "0",           "-1",           "1e308", "nan",   "inf", "-inf", "1e-320", "4294967296", "2147483647",
+      "-2147483648", "999999999999", "1e9",   "0.5 3", "",    "\"",   "<",      "&#0;",       "-1e-9"};
+  std::string text = original;
+  const std::size_t changes = 1 + random() % 3;
+  for (std::size_t change = 0; change < changes; ++change) {
+    const std::size_t begin = text.find_first_of("0123456789", random() % text.size());
+    if (begin == std::string::npos) continue;
+    const std::size_t end = std::min(text.find_first_not_of("0123456789.eE+-", begin), text.size());
+    text.replace(begin, end - begin, kWords[random() % kWords.size()]);
+  }
+  return text;
+}
+
 class FuzzReaders : public FolderTest {
  protected:
+  /// Loads mutations of a robot or mesh by `load`; each one is built or refused in one line that names the file.
+  template <class Load>
+  int fuzz_text(const std::string& name, const std::string& original, int count, const Load& load) {
+    std::mt19937_64 random(7);
+    int accepted = 0;
+    for (int i = 0; i < count; ++i) {
+      SCOPED_TRACE(name + " mutation " + std::to_string(i));
+      write_file(path(name), i % 2 == 0 ? mutate_numbers(original, random) : mutate(original, random));
+      try {
+        load(path(name));
+        ++accepted;
+      } catch (const Error& error) {
+        const std::string message = error.what();
+        EXPECT_NE(message.find(name), std::string::npos) << message;
+        EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+        EXPECT_LT(message.size(), 2500U) << message;
+      }
+    }
+    return accepted;
+  }
+
   /// Loads `count` mutations of the file; returns how many were accepted.
   int fuzz(const std::string& name, const std::string& seed_file, int count, std::uint64_t seed) {
     const std::string original = read_file(seed_file);
@@ -137,6 +179,47 @@ TEST_F(FuzzReaders, NpzWithValidChecksums) {
 TEST_F(FuzzReaders, Json) {
   save_problem(make_rich_problem(), path("seed.json"));
   EXPECT_LT(fuzz("p.json", path("seed.json"), 3000, 3), 2900);
+}
+
+TEST_F(FuzzReaders, Urdf) {
+  const std::string text = read_file(std::string(ALMOND_SOURCE_DIR) + "/examples/robot/leg.urdf");
+  const int accepted = fuzz_text("leg.urdf", text, 2000, [](const std::string& file) {
+    ModelBuilder builder;
+    FileNotes notes;
+    FileOptions options;
+    options.base = Base::kFloating;
+    add_urdf(builder, file, options, notes);
+    static_cast<void>(builder.build());
+  });
+  EXPECT_GT(accepted, 50);
+  EXPECT_LT(accepted, 1950);
+}
+
+TEST_F(FuzzReaders, Mjcf) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  const std::string text = read_file(std::string(ALMOND_SOURCE_DIR) + "/examples/robot/leg.xml");
+  const int accepted = fuzz_text("leg.xml", text, 2000, [](const std::string& file) {
+    ModelBuilder builder;
+    FileNotes notes;
+    add_mjcf(builder, file, {}, notes);
+    static_cast<void>(builder.build());
+  });
+  EXPECT_GT(accepted, 50);
+  EXPECT_LT(accepted, 1950);
+}
+
+TEST_F(FuzzReaders, Meshes) {
+  const SampleBox box;
+  for (const auto& [name, bytes] : {std::pair("text.stl", box.stl_text()), std::pair("binary.stl", box.stl_binary()),
+                                    std::pair("box.obj", box.obj()), std::pair("box.dae", box.dae())}) {
+    const int accepted = fuzz_text(name, bytes, 400, [](const std::string& file) {
+      FileNotes notes;
+      static_cast<void>(load_hull(file, Vec3::Ones(), notes));
+      static_cast<void>(make_triangle_mesh(load_mesh(file, Vec3::Ones(), notes)));
+    });
+    EXPECT_GT(accepted, 10) << name;
+    EXPECT_LT(accepted, 390) << name;
+  }
 }
 
 #ifdef ALMOND_HAVE_HDF5

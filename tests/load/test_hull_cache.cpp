@@ -156,6 +156,10 @@ TEST_F(HullCache, WhatIsNoConvexPolytopeIsPassedOverThoughItsChecksumFits) {
   refused("no neighbours", [](StoredHull&, Polytope& h) { h.neighbors[2].clear(); });
   refused("not finite", [](StoredHull&, Polytope& h) { h.vertices[3][1] = kNaN; });
   refused("huge", [](StoredHull&, Polytope& h) { h.vertices[3][1] = 1e308; });
+  refused("far", [](StoredHull&, Polytope& h) {
+    h.vertices[7] = Vec3(1e30, 1e30, 1e30);
+    h.center = h.vertices[7] / 8.0;
+  });
   refused("turned normal", [](StoredHull&, Polytope& h) { h.normals[0] *= -1.0; });
   refused("normal that is none", [](StoredHull&, Polytope& h) { h.normals[0] = Vec3::Constant(kNaN); });
   refused("centre", [](StoredHull&, Polytope& h) { h.center = Vec3(9.0, 0.0, 0.0); });

@@ -84,6 +84,14 @@ std::string decode_percent(const std::string& text) {
   return out;
 }
 
+/// Names come from files: line breaks and other control bytes stay out of messages.
+std::string shown(const fs::path& path) {
+  std::string text = path.string();
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text;
+}
+
 struct Search {
   const std::string& name;
   std::vector<fs::path> tried;
@@ -110,7 +118,7 @@ struct Search {
            it.increment(code))
         names.push_back(it->path().filename().string());
       const std::string near = nearest_name(path.filename().string(), names);
-      if (!near.empty()) return "; did you mean " + quote(near) + " in " + path.parent_path().string() + "?";
+      if (!near.empty()) return "; did you mean " + quote(near) + " in " + shown(path.parent_path()) + "?";
     }
     return {};
   }
@@ -118,7 +126,10 @@ struct Search {
   [[nodiscard]] std::string result(const std::string& expected) const {
     if (found) return found->string();
     std::string places;
-    for (const fs::path& path : tried) places += (places.empty() ? "" : ", ") + path.string();
+    constexpr std::size_t kMostPlaces = 20;
+    for (std::size_t i = 0; i < std::min(tried.size(), kMostPlaces); ++i)
+      places += (places.empty() ? "" : ", ") + shown(tried[i]);
+    if (tried.size() > kMostPlaces) places += " and " + std::to_string(tried.size() - kMostPlaces) + " places more";
     throw Error(quote(name) + " is not there; looked for " + places + hint() + expected);
   }
 };

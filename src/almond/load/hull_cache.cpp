@@ -149,6 +149,8 @@ void check_convex(const Polytope& hull) {
     require((area.normalized() - n).norm() < 1e-6, "normal");
     require(n.dot(hull.center - hull.vertices[hull.faces[f][0]]) < 0.0, "centre outside");
   }
+  // Slivers are not looked at below; a polytope of them (one point far away from all others) would pass as anything.
+  require(std::count(sliver.begin(), sliver.end(), false) >= 4, "slivers");
   const std::vector<Edge> edges = sorted_edges(hull);
   require(edges.size() % 2 == 0 && hull.vertices.size() + hull.faces.size() == 2 + edges.size() / 2, "not closed");
   for (std::size_t i = 0; i < edges.size(); i += 2) {
