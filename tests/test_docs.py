@@ -13,7 +13,7 @@ def code_lines(text):
 
 def test_readme_examples_are_the_tested_ones():
     examples = re.findall(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
-    files = ["examples/tower/tower.cpp", "tests/solver/test_readme_example.cpp"]  # built and run by the tests
+    files = ["examples/tower/tower.cpp", "examples/robot/robot.cpp", "tests/solver/test_readme_example.cpp"]  # all built and run
     assert len(examples) == len(files)
     for example, file in zip(examples, files):
         tested = code_lines((ROOT / file).read_text(encoding="utf-8"))

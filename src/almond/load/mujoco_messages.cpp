@@ -1,8 +1,8 @@
-#ifdef ALMOND_HAVE_MUJOCO
-
 #include "almond/load/mujoco_messages.hpp"
 
+#ifdef ALMOND_HAVE_MUJOCO
 #include <mujoco/mujoco.h>
+#endif
 
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +10,9 @@
 #include <mutex>
 
 namespace almond {
+
+#ifdef ALMOND_HAVE_MUJOCO
+
 namespace {
 
 std::mutex& owner() {
@@ -34,14 +37,6 @@ void take_warning(const char* text) {
 
 }  // namespace
 
-void add_mujoco_line(const std::string& text, std::vector<std::string>& to) {
-  std::string line = "MuJoCo: " + text;
-  for (char& c : line)
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  while (line.back() == ' ') line.pop_back();
-  if (std::find(to.begin(), to.end(), line) == to.end()) to.push_back(line);
-}
-
 MujocoMessages::MujocoMessages(std::vector<std::string>& warnings) {
   owner().lock();
   previous_error_ = mju_user_error;
@@ -61,6 +56,20 @@ MujocoMessages::~MujocoMessages() {
   owner().unlock();
 }
 
-}  // namespace almond
+#else
+
+MujocoMessages::MujocoMessages(std::vector<std::string>& /*warnings*/)
+    : previous_error_(nullptr), previous_warning_(nullptr) {}
+MujocoMessages::~MujocoMessages() = default;
 
 #endif
+
+void add_mujoco_line(const std::string& text, std::vector<std::string>& to) {
+  std::string line = "MuJoCo: " + text;
+  for (char& c : line)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  while (line.back() == ' ') line.pop_back();
+  if (std::find(to.begin(), to.end(), line) == to.end()) to.push_back(line);
+}
+
+}  // namespace almond
