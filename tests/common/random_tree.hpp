@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "almond/model/builder.hpp"
-#include "scenes/random.hpp"
+#include "scenes/random_state.hpp"
 
 namespace almond::testing {
 
@@ -49,16 +49,6 @@ inline std::vector<JointKind> all_joint_kinds() {
           JointKind::kRevolute, JointKind::kContinuous, JointKind::kPrismatic};
 }
 
-/// Random q (unit quaternions) and v of a model.
-inline void random_state(const Model& model, scenes::Random& random, VecX& q, VecX& v) {
-  q.resize(model.num_q);
-  v.resize(model.num_v);
-  for (double& x : q) x = random.normal();
-  for (double& x : v) x = random.normal();
-  for (const Joint& joint : model.joints) {
-    if (joint.kind == JointKind::kBall) q.segment<4>(joint.q_begin).normalize();
-    if (joint.kind == JointKind::kFree) q.segment<4>(joint.q_begin + 3).normalize();
-  }
-}
+using scenes::random_state;
 
 }  // namespace almond::testing
