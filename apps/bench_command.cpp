@@ -83,9 +83,12 @@ Action add_bench_command(CLI::App& command) {
   }
   command.footer(names);
   command.add_option("NAME", o->name, "which benchmark, see below")->required();
-  command.add_option("FOLDER", o->folders,
-                     "folders of problem files (default: ../shared/fclib and ../shared/problems)");
-  command.add_flag("--quick", o->quick, "a budget of 200 ms instead of 1 s, fewer repeats");
+  command.add_option(
+      "FOLDER", o->folders,
+      "folders of problem files (default: ../shared/fclib and ../shared/problems); robots: of robot files "
+      "(default: those of packages in .venv)");
+  command.add_flag("--quick", o->quick,
+                   "a budget of 200 ms instead of 1 s, fewer repeats; robots: one state, 0.5 s of fall");
   command.add_flag("--files-only", o->files_only,
                    "fclib: leave out nuts, towers, jams, SubADMM's price and the factor");
   command.add_flag("--strict", o->strict, "exit 1 unless every target holds");

@@ -83,11 +83,12 @@ void Alarms::add(const Run& run) {
 
 const std::vector<BenchEntry>& bench_entries() {
   static const std::vector<BenchEntry> entries = {
-      {"fclib", "our solvers and peers on a folder of problem files, and everything below", bench_fclib},
+      {"fclib", "our solvers and peers on a folder of problem files, and all of the next four", bench_fclib},
       {"nut", "100 random nuts of 120 contacts", bench_nut},
       {"towers", "mass-ratio towers up to 1e4, jams and opposed penetrations", bench_towers},
       {"subadmm", "100 SubADMM iterations against a 300x300 Cholesky; ablations", bench_subadmm},
       {"factor", "the block-sparse factor of a Newton step against Eigen's simplicial and dense LLT", bench_factor},
+      {"robots", "robot files against Pinocchio and MuJoCo, and how each falls on a floor", bench_robots},
   };
   return entries;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds the others, too.
+// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds all but `robots`.
 
 #include <functional>
 #include <string>
@@ -11,7 +11,8 @@
 namespace almond::bench {
 
 struct BenchOptions {
-  std::vector<std::string> folders;  // problem files; empty: ../shared/fclib and ../shared/problems where they exist
+  std::vector<std::string> folders;  // problem files; empty: ../shared/fclib and ../shared/problems where they exist;
+                                     // robots: robot files; empty: those of installed packages
   std::vector<SolverKind> solvers;   // empty: the five first-class ones
   std::string peers = "all";         // all, none, siconos, pinocchio
   double budget_ms = 0.0;            // per solve; 0: 1000, or 200 when quick
@@ -37,6 +38,7 @@ struct BenchEntry {
 [[nodiscard]] const BenchEntry& find_bench(const std::string& name);
 
 [[nodiscard]] Report bench_fclib(const BenchOptions& options);
+[[nodiscard]] Report bench_robots(const BenchOptions& options);
 
 /// Which feasible problems were called infeasible, gathered over the parts of a benchmark.
 struct Alarms {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -13,35 +12,14 @@
 #include "almond/load/npz.hpp"
 #include "almond/solver/certificate.hpp"
 #include "bench/process.hpp"
+#include "bench/scripts.hpp"
 
 namespace almond::bench {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kImportTimeoutMs = 30e3;
 constexpr double kDropBelow = 1e-13;  // blocks of W below this, relative to its diagonal, are rounding
-
-/// Where bench/*.py lie: beside the program's checkout, or where it was built.
-std::string find_script(const std::string& name) {
-  std::error_code ignored;
-  for (fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    if (fs::exists(folder / "bench" / name)) return (folder / "bench" / name).string();
-  }
-  return (fs::path(ALMOND_SOURCE_DIR) / "bench" / name).string();
-}
-
-std::string from_environment(const char* name, const std::string& otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : otherwise;
-}
-
-bool can_import(const std::string& python, const std::string& module, std::string& why) {
-  const ProcessResult result = run_process({python, "-c", "import numpy, " + module}, kImportTimeoutMs);
-  why = !result.started ? python + " is not there" : result.errors;
-  return result.started && result.exit_code == 0;
-}
 
 using Block = Eigen::Matrix3d;
 
@@ -151,8 +129,7 @@ std::vector<Peer> find_peers(const std::string& selection, std::vector<std::stri
   }
   if (selection == "all" || selection == "pinocchio") {
     const std::string script = find_script("peers_pinocchio.py");
-    const std::string in_checkout = (fs::path(script).parent_path().parent_path() / ".venv/bin/python").string();
-    const std::string python = from_environment("ALMOND_PINOCCHIO_PYTHON", in_checkout);
+    const std::string python = find_python();
     if (can_import(python, "scipy, pinocchio", why)) {
       for (const char* solver : {"admm", "pgs"})
         peers.push_back({std::string("pinocchio-") + solver, python, script, solver});
