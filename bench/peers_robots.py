@@ -115,7 +115,7 @@ class UrdfTwin:
         for body in self.moving:
             joint, limit = self.model.joints[self.model.getJointId(body["joint"])], in_file.get(body["joint"])
             # A joint of the file without bounds has 0 and 0 in Pinocchio: it could not move.
-            unbounded = body["kind"] in ("free", "continuous") or (limit.get("lower") is None and limit.get("upper") is None)
+            unbounded = body["kind"] in ("free", "continuous") or limit is None or (limit.get("lower") is None and limit.get("upper") is None)
             low, high = self.model.lowerPositionLimit[joint.idx_q], self.model.upperPositionLimit[joint.idx_q]
             yield body["joint"], (body["lower"], body["upper"]), NO_LIMIT if unbounded else (low, high)
 
@@ -331,10 +331,19 @@ def compare(answer):
     return out
 
 
+def only_finite(value):
+    """JSON has no NaN."""
+    if isinstance(value, dict):
+        return {key: only_finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [only_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as answers, open(sys.argv[2], "w", encoding="utf-8") as out:
         for line in answers:
-            print(json.dumps(compare(json.loads(line))), file=out, flush=True)
+            print(json.dumps(only_finite(compare(json.loads(line)))), file=out, flush=True)
 
 
 if __name__ == "__main__":

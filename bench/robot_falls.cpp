@@ -70,9 +70,10 @@ std::vector<RobotSource> installed_robots(const std::string& python) {
 }
 
 RobotFiles find_robot_files(const RobotSource& source) {
+  constexpr auto kSkip = fs::directory_options::skip_permission_denied;
   RobotFiles found;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(source.folder, error)) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(source.folder, kSkip, error)) {
     const std::string path = entry.path().string(), extension = entry.path().extension().string();
     if (!entry.is_regular_file()) continue;
     if (extension == ".urdf" && source.urdf) found.files.push_back(path);
