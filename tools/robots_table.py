@@ -22,9 +22,7 @@ Every file is read by us and by Pinocchio (URDF, on a floating base) or MuJoCo (
   regularly: 1 is expected, 2 for **leapfrog** (`theta` ½). The true motion comes from an adaptive method of order 8 on the other library's
   accelerations. **fastest** is the largest speed of a joint on the way, the base included; **growth** says how many times a small
   error of the start has grown by the end, whatever computes it. Without friction and limits light links whirl: where they turn at
-  hundreds of radians per second, or errors grow by thousands, no order is to be seen at 15360 Hz. A motion error near 1 where
-  speeds and growth are small is a weakness of ours: the iteration that carries velocities along gives up too early at 240 Hz on arms
-  whose base is light; with shorter steps it does not.
+  hundreds of radians per second, or errors grow by thousands, no order is to be seen at 15360 Hz.
 
 Then each falls on a floor for 2 s, limp, at 240 Hz (URDF) or at its own time step (MJCF). A floor is put below where the file has
 none. **contacts** is the largest number at once.

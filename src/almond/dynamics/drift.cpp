@@ -157,13 +157,13 @@ double energy_scale(double kept, double energy, double locked) {
   constexpr double kMostGain = 0.1;  // joints that hardly move are not to make up for the rest
   const double inner = energy - locked;
   if (!(inner > 1e-14 * energy)) return 1.0;
-  return std::sqrt(std::clamp((kept - locked) / inner, 0.0, 1.0 + kMostGain));
+  return std::sqrt(std::clamp((kept - locked) / inner, 0.0, locked > 0.0 ? 1.0 + kMostGain : 4.0));
 }
 
 /// v of a tree from the pose of `kin` to that of w.end, through w.half.
 void carry_tree(const Model& model, const TreeInfo& tree, const Kinematics& kin, const VecX& resistance,
                 DriftWorkspace& w, VecX& v) {
-  constexpr int kMostRounds = 4;
+  constexpr int kMostRounds = 8;
   const auto count = static_cast<Eigen::Index>(tree.bodies.size());
   auto P = w.P.leftCols(count), F = w.F.leftCols(count);
   auto x = w.x.head(tree.dofs), tau = w.tau.head(tree.dofs);
@@ -187,7 +187,7 @@ void carry_tree(const Model& model, const TreeInfo& tree, const Kinematics& kin,
     for (int k = 0; k < tree.dofs; ++k) tau[k] += w.diagonal[k] * (v0[k] - x[k]);
     solve_articulated(view(tree, w.end), w.factor, tau);
     const double change = tau.squaredNorm();
-    if (!(change < 0.25 * last)) break;  // too fast for this step: what was found so far stands
+    if (round > 1 && !(change < last)) break;  // too fast for this step: what was found so far stands
     x += tau;
     last = change;
     if (change < 1e-28 * x.squaredNorm()) break;
