@@ -1,0 +1,114 @@
+// The live page's own parts: the bar with run, step and reset, and the controls of solver, world and drives.
+import { h, short } from './dom';
+import { icon } from './icons';
+import type { Choice, Command, Controls, LiveState, Slider } from './live';
+import { button } from './timeline';
+
+type Send = (command: Command) => void;
+
+export class LiveBar {
+  paused = false;
+  private play = button('pause', 'Pause (space)', () => this.toggle());
+  private clock = h('span', { class: 'clock' });
+  private badge = h('span', { class: 'badge' }, 'connecting');
+
+  constructor(
+    parent: HTMLElement,
+    private send: Send,
+  ) {
+    parent.append(
+      h(
+        'div',
+        { class: 'bar live' },
+        h(
+          'div',
+          { class: 'bar-buttons' },
+          this.play,
+          button('forward', 'One step (right)', () => send({ type: 'step' })),
+          button('reset', 'Start again', () => send({ type: 'reset' })),
+        ),
+        this.badge,
+        this.clock,
+      ),
+    );
+  }
+
+  toggle(): void {
+    this.send({ type: this.paused ? 'play' : 'pause' });
+  }
+
+  update(state: LiveState): void {
+    if (this.paused !== state.paused) {
+      this.paused = state.paused;
+      this.play.innerHTML = icon(this.paused ? 'play' : 'pause');
+      this.play.title = this.paused ? 'Run (space)' : 'Pause (space)';
+      this.play.setAttribute('aria-label', this.play.title);
+    }
+    const failed = state.status !== undefined && state.status !== 'solved';
+    this.badge.className = `badge ${failed ? 'warn' : state.paused ? '' : 'good'}`;
+    const pace = state.real_time !== undefined && !state.paused ? ` ${state.real_time.toFixed(2)}×` : '';
+    this.badge.textContent = failed ? state.status! : state.paused ? 'paused' : `live${pace}`;
+    this.badge.title = "Simulated time per real time, or the solver's status";
+    this.clock.textContent = `${state.time.toFixed(3)} s`;
+  }
+
+  link(connected: boolean): void {
+    if (connected) return;
+    this.badge.className = 'badge bad';
+    this.badge.textContent = 'connection lost, trying again';
+  }
+}
+
+const groupNames: Record<string, string> = { solver: 'Solver', world: 'World', drives: 'Drives' };
+
+/** Choices and sliders, by group; returns one list of elements per group. */
+export function controlGroups(controls: Controls, send: Send): { title: string; content: HTMLElement[] }[] {
+  const groups = new Map<string, HTMLElement[]>();
+  const add = (group: string, element: HTMLElement) => {
+    const list = groups.get(group);
+    if (list) list.push(element);
+    else groups.set(group, [element]);
+  };
+  for (const choice of controls.choices ?? []) add('solver', choiceRow(choice, send));
+  for (const slider of controls.sliders ?? []) add(slider.group ?? 'world', sliderRow(slider, send));
+  return [...groups].map(([group, content]) => ({ title: groupNames[group] ?? group, content }));
+}
+
+function choiceRow(choice: Choice, send: Send): HTMLElement {
+  const label = choice.label ?? choice.name;
+  const select = h('select', { 'aria-label': label, 'data-name': choice.name });
+  for (const value of choice.values) select.append(h('option', { value: String(value) }, String(value)));
+  select.value = String(choice.value);
+  select.addEventListener('change', () => {
+    const value = choice.values.find((each) => String(each) === select.value)!;
+    send({ type: 'set', name: choice.name, value });
+    select.blur();
+  });
+  return h('label', { class: 'row' }, h('span', {}, label), select);
+}
+
+function sliderRow(slider: Slider, send: Send): HTMLElement {
+  const label = slider.label ?? slider.name;
+  const log = !!slider.log && slider.min > 0;
+  const to = (value: number) => (log ? Math.log10(value) : value);
+  const from = (value: number) => (log ? Math.pow(10, value) : value);
+  const span = to(slider.max) - to(slider.min);
+  const input = h('input', {
+    type: 'range',
+    min: String(to(slider.min)),
+    max: String(to(slider.max)),
+    step: String(span / 500),
+    'aria-label': label,
+    'data-name': slider.name,
+  });
+  input.value = String(to(slider.value));
+  const shown = h('span', { class: 'amount' });
+  const show = (value: number) => (shown.textContent = `${short(value)}${slider.unit ? ` ${slider.unit}` : ''}`);
+  show(slider.value);
+  input.addEventListener('input', () => {
+    const value = Number(from(Number(input.value)).toPrecision(6));
+    show(value);
+    send({ type: 'set', name: slider.name, value });
+  });
+  return h('label', { class: 'row slider' }, h('span', {}, label), shown, input);
+}

@@ -1,0 +1,283 @@
+// The panel "inside a step": contacts by residual, the solvers' traces, and the step's problem to take along.
+import { modeColors, modeNames } from './contacts';
+import { h, save, short } from './dom';
+import type { Inside, InsideContact } from './format';
+import { icon } from './icons';
+import { Plot, type PlotSpec } from './plots';
+import { curveColor } from './compare';
+import type { World } from './world';
+
+const rowsShown = 200;
+
+interface Row {
+  names: string;
+  mode: number;
+  force: number;
+  gap: number | null;
+  residual: number;
+  index: number; // of the frame's contact, or -1
+}
+
+export interface InsideActions {
+  seek: (t: number) => void;
+  close: () => void;
+  highlight: (world: World, contact: number) => void;
+  /** Live only: fetches the record of the present step. */
+  fetchRecord?: () => Promise<Inside>;
+  problemUrl?: string;
+}
+
+export class InsidePanel {
+  private active = 0;
+  private shown = '';
+  private plots: Plot[] = [];
+  private record: Inside | null = null; // live
+  private wanted = -1; // the step last jumped to, where a frame covers several records
+
+  constructor(
+    private parent: HTMLElement,
+    private worlds: () => World[],
+    private actions: InsideActions,
+  ) {}
+
+  /** Called when the panel opens or the moment changes; does nothing when nothing changed. */
+  update(force = false): void {
+    const worlds = this.worlds();
+    const world = worlds[Math.min(this.active, worlds.length - 1)];
+    if (!world) return;
+    const live = !!this.actions.fetchRecord;
+    if (live && this.record && this.record.step !== world.step && !force) return; // keeps the step that was looked at
+    const key = `${this.active} ${world.step} ${world.frame}`;
+    if (key === this.shown && !force) return;
+    this.shown = key;
+    const record = live ? this.record : this.recordOf(world);
+    for (const plot of this.plots) plot.dispose();
+    this.plots = [];
+    const top = this.parent.scrollTop;
+    this.parent.replaceChildren(
+      this.head(world, record),
+      ...(worlds.length > 1 ? [this.tabs(worlds)] : []),
+      ...(live ? [this.liveButtons()] : []),
+      ...(live ? [] : [this.records(world)]),
+      ...(record ? this.traces(record) : []),
+      ...this.table(world, record),
+    );
+    this.parent.scrollTop = top;
+  }
+
+  /** Frames may be several steps apart; a record belongs to the first frame that is not before it. */
+  private recordOf(world: World): Inside | null {
+    const { inside, step } = world.replay;
+    const before = world.frame > 0 ? step[world.frame - 1] : -1;
+    const here = inside.filter((each) => each.step > before && each.step <= world.step);
+    return here.find((each) => each.step === this.wanted) ?? here.at(-1) ?? null;
+  }
+
+  /** Another replay or a click elsewhere made a different world the one of interest. */
+  choose(world: number): void {
+    this.active = world;
+    this.update();
+  }
+
+  private head(world: World, record: Inside | null): HTMLElement {
+    const step = record?.step ?? world.step;
+    const when = record && record.step !== world.step ? '' : `t = ${world.time.toFixed(4)} s`;
+    return h(
+      'div',
+      { class: 'card-head' },
+      h('div', {}, h('h2', {}, `Inside step ${step}`), h('div', { class: 'soft' }, when)),
+      h('button', { class: 'icon', 'aria-label': 'Close', html: icon('close'), onclick: this.actions.close }),
+    );
+  }
+
+  private tabs(worlds: World[]): HTMLElement {
+    return h(
+      'div',
+      { class: 'segments' },
+      ...worlds.map((world, i) =>
+        h('button', { 'aria-pressed': String(i === this.active), onclick: () => this.choose(i) }, world.replay.title),
+      ),
+    );
+  }
+
+  private liveButtons(): HTMLElement {
+    const look = h('button', { class: 'text' }, 'Look into the present step');
+    look.addEventListener('click', async () => {
+      look.disabled = true;
+      try {
+        this.record = await this.actions.fetchRecord!();
+      } catch {
+        this.record = null;
+      }
+      this.update(true);
+    });
+    const link = this.actions.problemUrl
+      ? h('a', { class: 'text', href: this.actions.problemUrl, download: '' }, 'Save problem')
+      : null;
+    return h('div', { class: 'row start' }, look, link);
+  }
+
+  private traces(record: Inside): HTMLElement[] {
+    const out: HTMLElement[] = [];
+    const traces = record.traces ?? [];
+    if (record.data && record.file) {
+      const { data, file } = record;
+      const blob = () => new Blob([data as Uint8Array<ArrayBuffer>], { type: 'application/octet-stream' });
+      out.push(
+        h(
+          'div',
+          { class: 'row start' },
+          h('button', { class: 'text save-problem', onclick: () => save(file, blob()) }, 'Save problem'),
+          h('span', { class: 'soft' }, `${file}, ${Math.max(1, Math.round(data.length / 1024))} kB`),
+        ),
+      );
+    }
+    if (!traces.length) return out;
+    out.push(h('h3', {}, 'Residual of the solvers'));
+    out.push(
+      h(
+        'div',
+        { class: 'keys' },
+        ...traces.map((trace, i) =>
+          h(
+            'span',
+            { class: 'key' },
+            h('span', { class: 'dot', style: `background:${curveColor(i)}` }),
+            trace.solver,
+            h('span', { class: 'soft' }, ` ${trace.status}`),
+          ),
+        ),
+      ),
+    );
+    const spec = (name: string, x: 'iterations' | 'time_ms', xLabel: string): PlotSpec => ({
+      name,
+      unit: '',
+      log: true,
+      xLabel,
+      curves: traces.map((trace, i) => ({
+        x: trace[x] ?? [],
+        y: trace.residual ?? [],
+        color: curveColor(i),
+        label: trace.solver,
+      })),
+    });
+    for (const each of [spec('over iterations', 'iterations', ''), spec('over time', 'time_ms', 'ms')]) {
+      const plot = new Plot(each);
+      this.plots.push(plot);
+      out.push(plot.element);
+    }
+    return out;
+  }
+
+  private rows(world: World, record: Inside | null): Row[] {
+    const { contacts } = world;
+    if (record?.contacts?.length) return record.contacts.map((each) => recordRow(each, world));
+    return Array.from({ length: contacts.count }, (_, i) => {
+      const f = contacts.force.subarray(3 * i, 3 * i + 3);
+      const n = contacts.normal.subarray(3 * i, 3 * i + 3);
+      return {
+        names: world.pairName(i),
+        mode: contacts.mode[i],
+        force: f[0] * n[0] + f[1] * n[1] + f[2] * n[2],
+        gap: null,
+        residual: contacts.residual[i],
+        index: i,
+      };
+    });
+  }
+
+  private table(world: World, record: Inside | null): HTMLElement[] {
+    const rows = this.rows(world, record).sort((a, b) => b.residual - a.residual);
+    const title = h(
+      'h3',
+      {},
+      rows.length === 1 ? '1 contact' : `${rows.length} contacts`,
+      rows.length ? ', worst first' : '',
+    );
+    if (!rows.length) return [title];
+    const gaps = rows.some((row) => row.gap !== null);
+    const head = h(
+      'tr',
+      {},
+      h('th', {}, 'between'),
+      h('th', {}, 'mode'),
+      h('th', { class: 'number' }, 'force [N]'),
+      gaps ? h('th', { class: 'number' }, 'gap [mm]') : null,
+      h('th', { class: 'number' }, 'residual'),
+    );
+    const body = rows.slice(0, rowsShown).map((row) =>
+      h(
+        'tr',
+        {
+          onpointerenter: () => this.actions.highlight(world, row.index),
+          onpointerleave: () => this.actions.highlight(world, -1),
+        },
+        h('td', { class: 'names', title: row.names }, row.names),
+        h(
+          'td',
+          { class: 'mode' },
+          h('span', { class: 'dot', style: `background:${modeColors[row.mode] ?? ''}` }),
+          modeNames[row.mode] ?? '–',
+        ),
+        h('td', { class: 'number' }, short(row.force)),
+        gaps ? h('td', { class: 'number' }, short(row.gap)) : null,
+        h('td', { class: 'number' }, short(row.residual)),
+      ),
+    );
+    const out: HTMLElement[] = [title, h('table', { class: 'contact-table' }, head, ...body)];
+    if (rows.length > rowsShown)
+      out.push(h('div', { class: 'soft' }, `and ${rows.length - rowsShown} with smaller residuals`));
+    return out;
+  }
+
+  private records(world: World): HTMLElement {
+    const { inside, step, time } = world.replay;
+    if (!inside.length) return h('div');
+    const jump = (record: Inside) => {
+      const frame = step.findIndex((each) => each >= record.step);
+      if (frame < 0) return;
+      this.wanted = record.step;
+      this.actions.seek(time[frame]);
+      this.update(true);
+    };
+    return h(
+      'div',
+      {},
+      h('h3', {}, 'Steps with a record'),
+      h(
+        'div',
+        { class: 'chips wrap' },
+        ...inside.map((record) =>
+          h(
+            'button',
+            { class: 'chip', 'aria-pressed': String(record === this.recordOf(world)), onclick: () => jump(record) },
+            String(record.step),
+          ),
+        ),
+      ),
+    );
+  }
+}
+
+function recordRow(each: InsideContact, world: World): Row {
+  const mode = typeof each.mode === 'number' ? each.mode : modeNames.indexOf(each.mode);
+  // The record has names only; the contact of the frame that fits best is the one to point at.
+  let index = -1;
+  let best = Infinity;
+  for (let i = 0; i < world.contacts.count; ++i) {
+    if (world.contacts.geoms && world.pairName(i) !== each.names) continue;
+    const difference = Math.abs(world.contacts.residual[i] - each.residual);
+    if (difference < best) {
+      best = difference;
+      index = i;
+    }
+  }
+  return {
+    names: each.names,
+    mode,
+    force: each.normal_force,
+    gap: each.gap_mm ?? null,
+    residual: each.residual,
+    index,
+  };
+}

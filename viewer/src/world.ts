@@ -1,0 +1,102 @@
+// One replay or live world on the stage: its scene, its contact marks, and the moment they show.
+import { Clip, typicalForce, type Box } from './clip';
+import { ContactMarks, residualRange } from './contacts';
+import type { Contacts, Replay } from './format';
+import { SceneView } from './scene';
+import type { Settings } from './store';
+
+export class World {
+  readonly clip: Clip;
+  readonly view: SceneView;
+  readonly marks: ContactMarks;
+  readonly box: Box;
+  contacts: Contacts;
+  frame = 0;
+  time: number;
+  step: number;
+  private p: Float32Array;
+  private q: Float32Array;
+  private drawn: Contacts | null = null;
+  private look: Settings | null = null;
+
+  constructor(readonly replay: Replay) {
+    this.clip = new Clip(replay);
+    this.box = this.clip.movingBox();
+    const { min, max } = this.box;
+    const size = Math.max(0.02, 0.75 * Math.hypot(max[0] - min[0], max[1] - min[1], max[2] - min[2]));
+    const lowest = Math.min(...[0, 1, 2].map((k) => (replay.up[k] > 0.5 ? min[k] : Infinity)), Infinity);
+    this.view = new SceneView(replay, size, Number.isFinite(lowest) ? lowest : 0);
+    this.marks = new ContactMarks(size, replay.geoms);
+    this.marks.reference = this.clip.typicalForce() || 1;
+    if (replay.contacts) this.marks.range = residualRange(replay.contacts.residual);
+    this.view.scene.add(this.marks.group);
+    this.p = new Float32Array(3 * replay.bodies.length);
+    this.q = new Float32Array(4 * replay.bodies.length);
+    this.contacts = this.clip.contactsAt(0);
+    this.time = this.clip.begin;
+    this.step = replay.step[0];
+    this.showTime(this.clip.begin);
+  }
+
+  showTime(t: number): void {
+    const { clip, replay } = this;
+    this.time = Math.min(clip.end, Math.max(clip.begin, t));
+    clip.pose(this.time, this.p, this.q);
+    this.view.setPose(this.p, this.q);
+    const frame = clip.frameAt(this.time);
+    this.step = replay.step[frame];
+    if (frame !== this.frame || !this.drawn) {
+      this.frame = frame;
+      this.setContacts(clip.contactsAt(frame));
+    }
+  }
+
+  showLive(step: number, time: number, p: ArrayLike<number>, q: ArrayLike<number>, contacts: Contacts): void {
+    this.step = step;
+    this.time = time;
+    this.view.setPose(p, q);
+    this.p.set(p);
+    this.q.set(q);
+    // The arrows' scale follows slowly, so that an impact does not make all others vanish.
+    const typical = typicalForce(contacts);
+    if (typical > 0) this.marks.reference = this.drawn ? 0.97 * this.marks.reference + 0.03 * typical : typical;
+    this.setContacts(contacts);
+  }
+
+  private setContacts(contacts: Contacts): void {
+    this.contacts = contacts;
+    this.drawn = contacts;
+    if (this.look) this.marks.set(contacts, this.look);
+  }
+
+  setLook(settings: Settings): void {
+    this.look = settings;
+    this.view.setLook(settings);
+    this.view.setPose(this.p, this.q); // what was hidden was not kept up to date
+    this.marks.set(this.contacts, settings);
+  }
+
+  /** The largest residual among the contacts of the moment. */
+  worst(): number {
+    let worst = 0;
+    for (let i = 0; i < this.contacts.count; ++i) worst = Math.max(worst, this.contacts.residual[i]);
+    return worst;
+  }
+
+  pairName(i: number): string {
+    const pair = this.contacts.geoms;
+    if (!pair) return `contact ${i + 1}`;
+    return `${this.geomName(pair[2 * i])} | ${this.geomName(pair[2 * i + 1])}`;
+  }
+
+  private geomName(i: number): string {
+    const geom = this.replay.geoms[i];
+    if (!geom) return `geom ${i}`;
+    return geom.name || (geom.body >= 0 ? this.replay.bodies[geom.body].name : 'ground') || `geom ${i}`;
+  }
+
+  dispose(): void {
+    this.view.dispose();
+    this.marks.dispose();
+  }
+}

@@ -1,0 +1,35 @@
+// Bundles the viewer into dist/index.html: one file, with script and style inside and nothing fetched from elsewhere.
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const placeholder = '<!--ALMOND-DATA-->';
+
+async function bundle(entry, loader) {
+  const result = await build({
+    entryPoints: [join(root, 'src', entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    target: 'es2022',
+    format: 'iife',
+    legalComments: 'inline', // three.js asks to keep its licence with the code
+    loader,
+  });
+  return result.outputFiles[0].text;
+}
+
+const script = await bundle('main.ts', {});
+const style = await bundle('style.css', {});
+// Inside a script element these would end it, or be read as markup.
+if (/<\/script|<!--/i.test(script)) throw new Error('the bundle contains text that HTML would misread');
+
+let page = await readFile(join(root, 'src', 'index.html'), 'utf8');
+page = page.replace(/\n\s+/g, '\n');
+page = page.replace('/*STYLE*/', () => style.trim()).replace('/*SCRIPT*/', () => script.trim());
+if (page.split(placeholder).length !== 2) throw new Error(`the page must contain ${placeholder} exactly once`);
+await mkdir(join(root, 'dist'), { recursive: true });
+await writeFile(join(root, 'dist', 'index.html'), page);
+console.log(`dist/index.html: ${(page.length / 1024).toFixed(0)} kB`);
