@@ -19,6 +19,7 @@
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
 #include "apps/interrupt.hpp"
+#include "apps/pictures.hpp"
 #include "apps/run.hpp"
 #include "apps/run_report.hpp"
 #include "apps/run_settings.hpp"
@@ -37,6 +38,7 @@ struct RunArguments {
   std::string json, trajectory, save_state, load_state, mjcf, replay;
   double fps = 60.0;
   std::vector<int> inside;  // steps
+  PictureArguments pictures;
   bool strict = false;
 };
 
@@ -77,7 +79,9 @@ void check_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
                                                               {"--trajectory", arguments.trajectory},
                                                               {"--save-state", arguments.save_state},
                                                               {"--write-mjcf", arguments.mjcf},
-                                                              {"--replay", arguments.replay}};
+                                                              {"--replay", arguments.replay},
+                                                              {"--png", arguments.pictures.png},
+                                                              {"--video", arguments.pictures.video}};
   for (const Dump& dump : dumps) outputs.emplace_back("--dump-problem", dump.path);
   std::set<std::string> files;
   for (const auto& [option, path] : outputs) {
@@ -164,10 +168,14 @@ void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
     });
   }
   if (replay != nullptr) {
+    std::string html;
     attempt([&] {
-      write_output(arguments.replay, finish_replay(*replay, simulation, record));
-      if (arguments.replay != "-") std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());
+      html = finish_replay(*replay, simulation, record);
+      write_output(arguments.replay, html);
+      if (!arguments.replay.empty() && arguments.replay != "-")
+        std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());
     });
+    if (!html.empty()) attempt([&] { write_pictures(arguments.pictures, check_pictures(arguments.pictures), html); });
   }
   if (!arguments.save_state.empty())
     attempt([&] { write_output(arguments.save_state, serialize(simulation.state())); });
@@ -187,7 +195,9 @@ int run_run(RunArguments& arguments) {
   std::vector<Dump> dumps;
   for (const std::string& text : arguments.dumps) dumps.push_back(parse_dump(text, scene.steps));
   check_outputs(arguments, dumps);
-  if (!arguments.replay.empty()) static_cast<void>(page_alone());  // says at once where there is no page
+  const bool draws = !arguments.replay.empty() || arguments.pictures.wanted();
+  if (draws) static_cast<void>(page_alone());  // says at once where there is no page
+  static_cast<void>(check_pictures(arguments.pictures));
   if (!arguments.trajectory.empty()) check_trajectory_size(scene.model, scene.steps, arguments.trajectory);
   Simulation simulation(std::move(scene.model), scene.options, arguments.scene.seed);
   if (!arguments.load_state.empty())
@@ -200,7 +210,7 @@ int run_run(RunArguments& arguments) {
   options.trajectory = !arguments.trajectory.empty();
   for (const Dump& dump : dumps) options.dump_steps.push_back(dump.step);
   std::optional<Replay> replay;
-  if (!arguments.replay.empty()) {
+  if (draws) {
     ReplayOptions kept;
     kept.fps = arguments.fps;
     kept.inside = arguments.inside;
@@ -211,8 +221,8 @@ int run_run(RunArguments& arguments) {
   const RunRecord record = run_with_progress(scene, simulation, std::move(options));
 
   bool stdout_taken = false;
-  for (const std::string* path :
-       {&arguments.json, &arguments.trajectory, &arguments.save_state, &arguments.mjcf, &arguments.replay})
+  for (const std::string* path : {&arguments.json, &arguments.trajectory, &arguments.save_state, &arguments.mjcf,
+                                  &arguments.replay, &arguments.pictures.png})
     stdout_taken = stdout_taken || *path == "-";
   std::fputs(run_summary(scene, simulation, record, !stdout_taken && use_colour()).c_str(),
              stdout_taken ? stderr : stdout);
@@ -235,6 +245,7 @@ Action add_run_command(CLI::App& command) {
   expect_number(command.add_option("--fps", o->fps, "frames per simulated second of the replay (default 60)"));
   command.add_option("--inside", o->inside,
                      "steps that the replay holds with their problem, besides the three hardest; may be repeated");
+  add_picture_options(command, o->pictures);
   command.add_option("--dump-problem", o->dumps,
                      "STEP=FILE: write the contact problem of a step, counted from 0 (.npz, .json, .hdf5); may be "
                      "repeated");

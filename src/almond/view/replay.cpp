@@ -358,7 +358,12 @@ void Replay::add_step(Simulation& simulation, const StepReport& report) {
 }
 
 std::string Replay::finish(Simulation& simulation, const std::vector<std::pair<std::string, std::string>>& facts) {
-  record_state(simulation, impl_->frame);
+  Frame& frame = impl_->frame;
+  const bool stepped = impl_->steps > 0;
+  if (stepped) record_step(simulation, frame);  // the end is shown with the contacts that led to it
+  const std::vector<FrameContact> contacts = stepped ? frame.contacts : std::vector<FrameContact>();
+  record_state(simulation, frame);
+  frame.contacts = contacts;
   impl_->add_frame();
   const StepOptions& options = simulation.options();
   return gzip(impl_->write(options.dt, facts, options.solver));

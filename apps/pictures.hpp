@@ -1,0 +1,32 @@
+#pragma once
+// Pictures and videos of a run, as the command line asks for them.
+
+#include <string>
+
+#include "almond/view/capture.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace almond::app {
+
+struct PictureArguments {
+  std::string png, video;  // files, empty: none
+  std::string camera;      // x,y,z,tx,ty,tz
+  std::string size = "1280x720";
+  double time = kNaN, fps = 30.0, speed = 1.0;
+  bool contacts = false;
+
+  [[nodiscard]] bool wanted() const { return !png.empty() || !video.empty(); }
+};
+
+void add_picture_options(CLI::App& command, PictureArguments& arguments);
+
+/// Throws Error naming the option, the value and what was expected, or the program that is missing.
+[[nodiscard]] CaptureOptions check_pictures(const PictureArguments& arguments);
+
+/// Draws what is wanted of a page with one replay or several.
+void write_pictures(const PictureArguments& arguments, const CaptureOptions& options, const std::string& html);
+
+}  // namespace almond::app
