@@ -190,12 +190,13 @@ int run_run(RunArguments& arguments) {
   arguments.scene.file.strict = arguments.strict;
   find_scene_name(arguments.scene.assignments, arguments.scene.name);
   find_scene_name(arguments.dumps, arguments.scene.name);
+  const bool draws = !arguments.replay.empty() || arguments.pictures.wanted();
+  arguments.scene.looks = draws;
   scenes::LoadedScene loaded = make_scene(arguments.scene);
   scenes::Scene& scene = loaded.scene;
   std::vector<Dump> dumps;
   for (const std::string& text : arguments.dumps) dumps.push_back(parse_dump(text, scene.steps));
   check_outputs(arguments, dumps);
-  const bool draws = !arguments.replay.empty() || arguments.pictures.wanted();
   if (draws) static_cast<void>(page_alone());  // says at once where there is no page
   static_cast<void>(check_pictures(arguments.pictures));
   if (!arguments.trajectory.empty()) check_trajectory_size(scene.model, scene.steps, arguments.trajectory);
@@ -215,7 +216,7 @@ int run_run(RunArguments& arguments) {
     kept.fps = arguments.fps;
     kept.inside = arguments.inside;
     kept.title = scene.name;
-    replay.emplace(simulation.model(), make_looks(simulation.model(), {}), simulation.options().dt, kept);
+    replay.emplace(simulation.model(), make_looks(simulation.model(), loaded.looks), simulation.options().dt, kept);
     options.replay = &*replay;
   }
   const RunRecord record = run_with_progress(scene, simulation, std::move(options));

@@ -74,7 +74,7 @@ void set_if_given(const std::optional<Value>& given, Value& field) {
 
 }  // namespace
 
-scenes::LoadedScene load_file(const std::string& path, const FileArguments& arguments) {
+scenes::LoadedScene load_file(const std::string& path, const FileArguments& arguments, bool with_looks) {
   constexpr double kQuickMs = 500.0, kShowEveryMs = 100.0;
   Progress progress;
   const Stopwatch since_start;
@@ -105,7 +105,7 @@ scenes::LoadedScene load_file(const std::string& path, const FileArguments& argu
   }
   for (std::size_t i = 0; i < arguments.objects.size(); ++i)
     description.objects.push_back(parse_object(arguments.objects[i], "--object"));
-  scenes::LoadedScene loaded = scenes::load_scene(description);
+  scenes::LoadedScene loaded = scenes::load_scene(description, with_looks);
   require(!arguments.strict || loaded.notes.ignored.empty(),
           path + ": has elements without effect: " + ignored_text(loaded.notes) + " (--strict)");
   return loaded;
@@ -187,7 +187,7 @@ scenes::LoadedScene make_scene(const SceneArguments& arguments) {
   }
   scenes::LoadedScene loaded;
   if (is_file) {
-    loaded = load_file(arguments.name, arguments.file);
+    loaded = load_file(arguments.name, arguments.file, arguments.looks);
   } else {
     loaded.scene = scenes::make_scene(arguments.name, parameters, arguments.seed);
   }

@@ -27,6 +27,7 @@ struct SceneArguments {
   std::string name;  // of a scene, or a file
   FileArguments file;
   std::uint64_t seed = 0;
+  bool looks = false;  // read what is only seen, too
   std::optional<std::string> solver;
   std::optional<int> steps, max_iterations, threads;
   std::optional<double> dt, tol, budget_ms, theta;
@@ -38,7 +39,8 @@ struct SceneArguments {
 [[nodiscard]] scenes::LoadedScene make_scene(const SceneArguments& arguments);
 
 /// The file with what the options say of it.
-[[nodiscard]] scenes::LoadedScene load_file(const std::string& path, const FileArguments& arguments);
+[[nodiscard]] scenes::LoadedScene load_file(const std::string& path, const FileArguments& arguments,
+                                            bool with_looks = false);
 
 /// Options of FileArguments, for the commands that read robot files.
 void add_file_options(CLI::App& command, FileArguments& arguments);

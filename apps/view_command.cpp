@@ -32,7 +32,7 @@ LiveWorld make_world(const SceneArguments& arguments) {
   scenes::LoadedScene loaded = make_scene(arguments);
   LiveWorld world;
   world.title = loaded.scene.name;
-  world.looks = make_looks(loaded.scene.model, {});
+  world.looks = make_looks(loaded.scene.model, loaded.looks);
   world.model = std::move(loaded.scene.model);
   world.options = loaded.scene.options;
   world.seed = arguments.seed;
@@ -55,6 +55,7 @@ int run_view(ViewArguments& arguments) {
     static_cast<void>(replays_of_page(page, arguments.scene.name));
   } else {
     page = page_alone();
+    arguments.scene.looks = true;
     live = std::make_unique<Live>([&arguments] { return make_world(arguments.scene); });
   }
   const InterruptGuard interrupt;

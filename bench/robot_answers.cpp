@@ -129,7 +129,7 @@ json write_model(const Robot& robot) {
   for (const Geom& geom : model.geoms)
     if (const auto* mesh = std::get_if<ConvexMesh>(&geom.shape)) out["hulls"].push_back(mesh->hull->vertices.size());
   out["name"] = robot.urdf.name;
-  out["visuals"] = robot.urdf.visuals.size();
+  out["visuals"] = robot.urdf.num_visuals;
   return out;
 }
 

@@ -101,16 +101,21 @@ Fall let_fall(const std::string& path, double seconds, double limit_s) {
     if (fall.dofs == 0) return fall;
     fall.wanted = std::max(1, static_cast<int>(std::lround(seconds / simulation.options().dt)));
     std::vector<double> step_ms;
+    bool clear = false;  // of what overlaps in the file already
     const Stopwatch watch;
     while (fall.steps < fall.wanted && watch.elapsed_ms() < 1e3 * limit_s) {
       const StepReport report = simulation.step();
       ++fall.steps;
       fall.unsolved += report.status == Status::kSolved ? 0 : 1;
       fall.contacts = std::max(fall.contacts, report.contacts);
-      fall.deepest_mm = std::max(fall.deepest_mm, 1e3 * report.penetration);
+      const double overlap = 1e3 * report.penetration;
+      if (fall.steps == 1) fall.start_mm = overlap;
+      clear = clear || overlap <= kMostOverlap;
+      if (clear) fall.deepest_mm = std::max(fall.deepest_mm, overlap);
       fall.finite = fall.finite && report.status != Status::kNumericalError;
       step_ms.push_back(report.step_ms);
     }
+    if (!clear) fall.deepest_mm = fall.start_mm;
     fall.finite = fall.finite && simulation.state().q.allFinite() && simulation.state().v.allFinite();
     fall.median_step_ms = median(step_ms);
   } catch (const std::exception& error) {

@@ -28,6 +28,8 @@ struct RobotFiles {
 
 [[nodiscard]] bool is_urdf(const std::string& path);
 
+inline constexpr double kMostOverlap = 1.0;  // [mm]
+
 struct Fall {
   std::string refused;  // why the file was not read; empty: it was
   int bodies = 0, dofs = 0;
@@ -35,12 +37,13 @@ struct Fall {
   int steps = 0, wanted = 0;
   int unsolved = 0;         // steps
   int contacts = 0;         // most at once
-  double deepest_mm = 0.0;  // overlap
+  double start_mm = 0.0;    // overlap that the file starts with
+  double deepest_mm = 0.0;  // overlap, from when that of the start is gone
   double median_step_ms = kNaN;
   bool finite = true;
 
   [[nodiscard]] bool in_time() const { return steps == wanted; }
-  [[nodiscard]] bool good() const { return in_time() && unsolved == 0 && deepest_mm <= 1.0 && finite; }
+  [[nodiscard]] bool good() const { return in_time() && unsolved == 0 && deepest_mm <= kMostOverlap && finite; }
 };
 
 /// Limp, at 240 Hz (URDF, on a floating base) or at the time step of the file. A floor is put 5 cm below where the file

@@ -173,7 +173,7 @@ SceneFile describe_file(const std::string& path) {
   return description;
 }
 
-LoadedScene load_scene(const SceneFile& description) {
+LoadedScene load_scene(const SceneFile& description, bool with_looks) {
   LoadedScene out;
   out.scene.name = description.name;
   ModelBuilder builder(description.name);
@@ -181,7 +181,8 @@ LoadedScene load_scene(const SceneFile& description) {
   if (description.time_step) out.scene.options.dt = *description.time_step;
   std::vector<Part> parts;
   bool first_mjcf = true;
-  for (const SceneRobot& robot : description.robots) {
+  for (SceneRobot robot : description.robots) {
+    robot.options.looks = with_looks ? &out.looks : nullptr;
     parts.push_back(add_robot(builder, robot, description, first_mjcf, out));
     first_mjcf = first_mjcf && extension_of(robot.path) == ".urdf";
   }

@@ -11,6 +11,7 @@ struct LoadedScene {
   Scene scene;
   FileNotes notes;
   std::vector<Control> controls;  // of all MJCF files, in order
+  std::vector<Look> looks;        // what is only seen, if it was asked for
 };
 
 /// Sets the inputs of drives from the controls of an MJCF file.
@@ -23,7 +24,7 @@ void apply_controls(const std::vector<Control>& controls, const VecX& ctrl, Inpu
 [[nodiscard]] SceneFile describe_file(const std::string& path);
 
 /// Reads all files and builds the world. Pairs of bodies of one robot that overlap at the start by more than 0.1 mm
-/// never collide, and the notes say which. Throws Error.
-[[nodiscard]] LoadedScene load_scene(const SceneFile& description);
+/// never collide, and the notes say which. `with_looks`: what is only seen is read, too. Throws Error.
+[[nodiscard]] LoadedScene load_scene(const SceneFile& description, bool with_looks = false);
 
 }  // namespace almond::scenes

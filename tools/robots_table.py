@@ -25,7 +25,8 @@ Every file is read by us and by Pinocchio (URDF, on a floating base) or MuJoCo (
   hundreds of radians per second, or errors grow by thousands, no order is to be seen at 15360 Hz.
 
 Then each falls on a floor for 2 s, limp, at 240 Hz (URDF) or at its own time step (MJCF). A floor is put below where the file has
-none. **contacts** is the largest number at once.
+none. **contacts** is the largest number at once. A few files start with bodies inside each other: **deepest overlap** is what came
+after that was gone.
 """
 
 

@@ -169,16 +169,20 @@ TEST(Urdf, InertiasOfNoRealBodyAreTakenWithARemark) {
             std::vector<std::string>{"body \"a\": mass is 0 but the principal moments are (1, 1, 1) kg m²"});
 }
 
-TEST(Urdf, CollisionsBecomeGeomsAndVisualsAreKept) {
+TEST(Urdf, CollisionsBecomeGeomsAndVisualsAreShown) {
   const std::string shapes = R"(<visual><geometry><mesh filename="package://x/y.dae" scale="1 2 3"/></geometry></visual>
-    <visual><origin xyz="0 0 1"/><geometry><sphere radius="2"/></geometry></visual>
+    <visual><origin xyz="0 0 1"/><geometry><sphere radius="2"/></geometry>
+      <material name="red"><color rgba="1 0.5 0 1"/></material></visual>
     <collision><origin xyz="0 0 1"/><geometry><box size="1 2 3"/></geometry></collision>
     <collision><geometry><sphere radius="0.5"/></geometry></collision>
     <collision><geometry><cylinder radius="0.5" length="3"/></geometry></collision>
     <collision><geometry><capsule radius="0.25" length="2"></capsule></geometry></collision>
     <collision><geometry><drake:capsule radius="0.25" length="4"/></geometry></collision>
     <collision><geometry><box size="1 0 3"/></geometry></collision>)";
-  const Loaded loaded(robot(link("base", shapes)));
+  std::vector<Look> looks;
+  FileOptions options;
+  options.looks = &looks;
+  const Loaded loaded(robot(link("base", shapes)), options);
   ASSERT_EQ(loaded.model.num_geoms(), 5);
   EXPECT_EQ(std::get<Box>(loaded.model.geoms[0].shape).half, Vec3(0.5, 1.0, 1.5));
   EXPECT_EQ(loaded.model.geoms[0].X_BG.p, Vec3::UnitZ());
@@ -187,10 +191,12 @@ TEST(Urdf, CollisionsBecomeGeomsAndVisualsAreKept) {
   EXPECT_EQ(std::get<Capsule>(loaded.model.geoms[3].shape).half_length, 1.0);
   EXPECT_EQ(std::get<Capsule>(loaded.model.geoms[4].shape).half_length, 2.0);
   EXPECT_TRUE(loaded.says("link \"base\": a collision box without volume is left out"));
-  ASSERT_EQ(loaded.robot.visuals.size(), 2U);
-  EXPECT_EQ(loaded.robot.visuals[0].mesh, "package://x/y.dae");
-  EXPECT_EQ(loaded.robot.visuals[0].scale, Vec3(1.0, 2.0, 3.0));
-  EXPECT_EQ(std::get<Sphere>(loaded.robot.visuals[1].shape).radius, 2.0);
+  EXPECT_EQ(loaded.robot.num_visuals, 2);
+  ASSERT_EQ(looks.size(), 1U);
+  EXPECT_TRUE(loaded.says("link \"base\" is not shown as it looks: mesh \"package://x/y.dae\""));
+  EXPECT_EQ(std::get<Sphere>(looks[0].shape).radius, 2.0);
+  EXPECT_EQ(looks[0].X_BG.p, Vec3::UnitZ());
+  EXPECT_EQ(looks[0].color, (Color{1.0, 0.5, 0.0, 1.0}));
   EXPECT_EQ(loaded.notes.ignored.at("visual"), 2);
 }
 

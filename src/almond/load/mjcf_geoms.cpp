@@ -176,11 +176,55 @@ void filter_parents(MjcfReader& r) {
   }
 }
 
+/// Colour of a geom: its material's, unless it has its own.
+Color color_of(const mjModel& m, int g) {
+  const float* own = m.geom_rgba + 4 * g;
+  const bool plain = own[0] == 0.5F && own[1] == 0.5F && own[2] == 0.5F && own[3] == 1.0F;  // MuJoCo's default
+  const float* rgba = plain && m.geom_matid[g] >= 0 ? m.mat_rgba + 4 * m.geom_matid[g] : own;
+  return {rgba[0], rgba[1], rgba[2], rgba[3]};
+}
+
+Pose geom_pose(const mjModel& m, int g, const Pose& X_WF) {
+  const Vec4 q(m.geom_quat[4 * g], m.geom_quat[4 * g + 1], m.geom_quat[4 * g + 2], m.geom_quat[4 * g + 3]);
+  const Pose X = {quaternion_to_matrix(q.normalized()),
+                  Vec3(m.geom_pos[3 * g], m.geom_pos[3 * g + 1], m.geom_pos[3 * g + 2])};
+  return m.geom_bodyid[g] == 0 ? X_WF * X : X;
+}
+
+/// What MuJoCo shows by default: groups 0 to 2. Of what stands still only what does not collide, the rest is drawn
+/// anyway.
+void read_looks(MjcfReader& r) {
+  const mjModel& m = r.m;
+  constexpr int kShownGroups = 3;
+  std::vector<std::shared_ptr<const TriangleSoup>> meshes(static_cast<std::size_t>(m.nmesh));
+  MeshShapes unused;
+  for (int g = 0; g < m.ngeom; ++g) {
+    const Color color = color_of(m, g);
+    if (m.geom_group[g] >= kShownGroups || color[3] <= 0.0) continue;
+    if (m.geom_bodyid[g] == 0 && (collides(m, g) || m.geom_type[g] == mjGEOM_PLANE)) continue;
+    Look look;
+    look.name = r.name_of(m.name_geomadr, g, "geom" + std::to_string(g));
+    look.body = r.file.bodies[m.geom_bodyid[g]];
+    look.X_BG = geom_pose(m, g, r.file.X_WF);
+    look.role = Look::Role::kVisual;
+    look.color = color;
+    if (m.geom_type[g] == mjGEOM_MESH) {
+      auto& mesh = meshes[static_cast<std::size_t>(m.geom_dataid[g])];
+      if (!mesh) mesh = std::make_shared<TriangleSoup>(make_soup(m, m.geom_dataid[g]));
+      look.shape = TriangleMesh{mesh, nullptr};
+    } else if (!make_shape(r, g, unused, look.shape)) {
+      continue;
+    }
+    r.options.looks->push_back(std::move(look));
+  }
+}
+
 }  // namespace
 
 void read_geoms(MjcfReader& r) {
   const mjModel& m = r.m;
   r.file.geoms.assign(m.ngeom, -1);
+  if (r.options.looks != nullptr) read_looks(r);
   if (r.disabled(mjDSBL_CONTACT)) {
     r.notes.said.emplace_back("contacts are switched off in the file");
     return;
@@ -204,10 +248,7 @@ void read_geoms(MjcfReader& r) {
     const int body = m.geom_bodyid[g];
     spec.name = r.name_of(m.name_geomadr, g, "geom" + std::to_string(g));
     spec.body = r.file.bodies[body];
-    const Vec4 q(m.geom_quat[4 * g], m.geom_quat[4 * g + 1], m.geom_quat[4 * g + 2], m.geom_quat[4 * g + 3]);
-    spec.X_BG = {quaternion_to_matrix(q.normalized()),
-                 Vec3(m.geom_pos[3 * g], m.geom_pos[3 * g + 1], m.geom_pos[3 * g + 2])};
-    if (body == 0) spec.X_BG = r.file.X_WF * spec.X_BG;
+    spec.X_BG = geom_pose(m, g, r.file.X_WF);
     spec.material.mu = m.geom_condim[g] == 1 ? 0.0 : m.geom_friction[3 * g];
     const int kind = classes.index(m.geom_contype[g], m.geom_conaffinity[g]);
     spec.group = 1U << kind;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "almond/model/builder.hpp"
+#include "almond/model/look.hpp"
 
 namespace almond {
 
@@ -22,6 +23,7 @@ struct FileOptions {
   std::vector<std::string> search;       // folders for package:// and relative mesh paths, before all others
   std::map<std::string, double> joints;  // start values by the joint's name in the file
   bool self_collision = true;
+  std::vector<Look>* looks = nullptr;  // takes what is only seen; null: meshes that do not collide are not read
   /// Called before each mesh that collides with the number of those done and of all. May be empty.
   std::function<void(int done, int all)> progress;
 };

@@ -198,15 +198,27 @@ class Adder {
     }
     for (const UrdfShape& shape : from.collisions)
       located(shape.line, [&] { add_collision(body_[link], from, shape); });
-    for (const UrdfShape& shape : from.visuals) {
-      UrdfRobot::Visual visual;
-      visual.body = body_[link];
-      visual.X_BG = shape.X_LG;
-      visual.mesh = shape.mesh;
-      visual.scale = shape.scale;
-      if (shape.kind != UrdfShapeKind::kMesh) visual.shape = make_shape(shape);
-      robot_.visuals.push_back(visual);
+    if (options_.looks != nullptr)
+      for (const UrdfShape& shape : from.visuals) add_look(body_[link], from, shape);
+    robot_.num_visuals += static_cast<int>(from.visuals.size());
+  }
+
+  /// What cannot be shown is said, and stops nobody from simulating it.
+  void add_look(int body, const UrdfLink& link, const UrdfShape& from) {
+    Look look;
+    look.name = link.name;
+    look.body = body;
+    look.X_BG = from.X_LG;
+    look.role = Look::Role::kVisual;
+    look.color = from.color;
+    try {
+      look.shape = from.kind == UrdfShapeKind::kMesh ? load_look(find_mesh(from.mesh), from.scale) : make_shape(from);
+      check_shape(look.shape, "visual");
+    } catch (const Error& error) {
+      notes_.said.push_back("link " + quote(link.name) + " is not shown as it looks: " + error.what());
+      return;
     }
+    options_.looks->push_back(std::move(look));
   }
 
   void add_root() {
@@ -389,6 +401,15 @@ class Adder {
     }
   }
 
+  /// Without the search tree, and what there is to say of a mesh that nothing touches.
+  TriangleMesh load_look(const std::string& path, const Vec3& scale) {
+    const auto key = std::make_pair(path, std::array<double, 3>{scale.x(), scale.y(), scale.z()});
+    const auto found = looks_.find(key);
+    if (found != looks_.end()) return found->second;
+    FileNotes unsaid;
+    return looks_[key] = TriangleMesh{std::make_shared<TriangleSoup>(load_mesh(path, scale, unsaid)), nullptr};
+  }
+
   /// Links that show the same mesh share it.
   TriangleMesh load_triangles(const std::string& path, const Vec3& scale) {
     const auto key = std::make_pair(path, std::array<double, 3>{scale.x(), scale.y(), scale.z()});
@@ -410,7 +431,7 @@ class Adder {
   std::map<std::string, double> planar_start_;
   std::vector<std::string> welded_;
   int meshes_ = 0, meshes_done_ = 0;  // collision shapes that are meshes
-  std::map<std::pair<std::string, std::array<double, 3>>, TriangleMesh> triangles_;
+  std::map<std::pair<std::string, std::array<double, 3>>, TriangleMesh> triangles_, looks_;
 };
 
 UrdfRobot add_document(ModelBuilder& builder, const std::string& text, const std::string& place,

@@ -19,17 +19,10 @@ struct UrdfRobot {
     double effort = kInfinity;    // the file's limit [N m or N]; infinite: it gives none
     double velocity = kInfinity;  // [rad/s or m/s]
   };
-  struct Visual {
-    int body = -1;
-    Pose X_BG;
-    std::string mesh;           // as the file names it; empty: `shape`
-    Vec3 scale = Vec3::Ones();  // of the mesh
-    Shape shape = Sphere{1.0};
-  };
   std::string name;           // in the file
   int root = -1;              // body
   std::vector<Motor> motors;  // one per revolute, continuous and prismatic joint that is not a mimic
-  std::vector<Visual> visuals;
+  int num_visuals = 0;
 };
 
 /// Throws Error with file, line, element and what was expected; `builder` may then hold a part of the robot.

@@ -303,6 +303,11 @@ UrdfLink to_link(const urdf::Link& from, const Outline& outline) {
   };
   shapes(from.collision_array, outline.collisions, link.collisions);
   shapes(from.visual_array, outline.visuals, link.visuals);
+  for (std::size_t k = 0; k < link.visuals.size(); ++k) {
+    const urdf::MaterialSharedPtr& material = from.visual_array[k]->material;
+    if (material && material->texture_filename.empty())
+      link.visuals[k].color = Color{material->color.r, material->color.g, material->color.b, material->color.a};
+  }
   return link;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "almond/base/pose.hpp"
+#include "almond/model/look.hpp"
 
 namespace almond {
 
@@ -14,10 +15,11 @@ enum class UrdfShapeKind : std::uint8_t { kBox, kSphere, kCylinder, kCapsule, kM
 
 struct UrdfShape {
   UrdfShapeKind kind = UrdfShapeKind::kBox;
-  Pose X_LG;                  // in the link
-  Vec3 size = Vec3::Zero();   // box: edge lengths; others: radius, length (of a capsule: without its ends)
-  std::string mesh;           // as in the file: package://...
-  Vec3 scale = Vec3::Ones();  // of the mesh
+  Pose X_LG;                   // in the link
+  Vec3 size = Vec3::Zero();    // box: edge lengths; others: radius, length (of a capsule: without its ends)
+  std::string mesh;            // as in the file: package://...
+  Vec3 scale = Vec3::Ones();   // of the mesh
+  std::optional<Color> color;  // of a visual
   int line = 0;
 };
 
