@@ -76,13 +76,8 @@ export class App {
 
   private frameAll(): void {
     if (!this.worlds.length) return;
-    const box = { min: [...this.worlds[0].box.min], max: [...this.worlds[0].box.max] } as World['box'];
-    for (const world of this.worlds)
-      for (let k = 0; k < 3; ++k) {
-        box.min[k] = Math.min(box.min[k], world.box.min[k]);
-        box.max[k] = Math.max(box.max[k], world.box.max[k]);
-      }
-    this.stage.frame(box, this.worlds[0].view.up);
+    const balls = this.worlds.flatMap((world) => world.extent.balls);
+    this.stage.frame(balls, this.worlds[0].view.up);
   }
 
   resetView(): void {

@@ -32,8 +32,10 @@ function gradient(top: string, bottom: string): THREE.Texture {
 
 export function backdrop(name: string): { background: THREE.Texture | THREE.Color | null; floor: FloorColors } {
   const dark = isDark(name);
-  const floor = dark ? { base: '#2b2f36', line: '#464d57' } : { base: '#d9dde2', line: '#a3acb7' };
-  if (name === 'transparent') return { background: null, floor };
-  if (name !== 'auto') return { background: new THREE.Color(name), floor };
+  const floor = dark ? { base: '#3f434a', line: '#666d77' } : { base: '#d9dde2', line: '#a3acb7' };
+  if (name === 'transparent') return { background: null, floor: { base: '#f3f4f6', line: '#b4bcc6' } };
+  // A figure's floor is hardly there: shadows and a fine grid on the paper's own colour.
+  const plain = dark ? floor : { base: '#f3f4f6', line: '#b4bcc6' };
+  if (name !== 'auto') return { background: new THREE.Color(name), floor: plain };
   return { background: dark ? gradient('#23272e', '#15171b') : gradient('#f7f8fa', '#e3e7ec'), floor };
 }

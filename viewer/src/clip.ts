@@ -7,6 +7,14 @@ export interface Box {
   max: [number, number, number];
 }
 
+/** Position and radius. */
+export type Ball = [number, number, number, number];
+
+export interface Extent {
+  box: Box;
+  balls: Ball[];
+}
+
 const noContacts: Contacts = {
   count: 0,
   position: new Float32Array(0),
@@ -73,8 +81,8 @@ export class Clip {
     };
   }
 
-  /** The box the moving bodies keep to, leaving out the few that get far away. */
-  movingBox(): Box {
+  /** Where the moving bodies are over time, and the box they keep to, leaving out the few that get far away. */
+  extent(): Extent {
     const { replay } = this;
     const bodies = replay.bodies.length;
     const radius = bodyRadii(replay);
@@ -94,11 +102,25 @@ export class Clip {
     );
     moving = moving.filter((i) => radius[i] > 0);
     if (!moving.length) moving = [...Array(bodies).keys()].filter((i) => radius[i] > 0);
-    if (!moving.length) return { min: [-0.5, -0.5, 0], max: [0.5, 0.5, 1] };
+    if (!moving.length) return { box: { min: [-0.5, -0.5, 0], max: [0.5, 0.5, 1] }, balls: [] };
     const first = spread(track.slice(0, 1), moving, radius, 0);
-    const all = spread(track, moving, radius, 0.02);
+    const all = spread(track, moving, radius, 0.03);
     // Something that travels far is better seen where it starts; "follow" goes along with it.
-    return diagonal(all) > 5 * diagonal(first) ? first : all;
+    const far = diagonal(all) > 5 * diagonal(first);
+    const stride = Math.ceil((moving.length * samples) / 20000);
+    const balls: Ball[] = [];
+    let k = 0;
+    for (const at of far ? track.slice(0, 1) : track)
+      for (const i of moving) if (k++ % stride === 0) balls.push([at[3 * i], at[3 * i + 1], at[3 * i + 2], radius[i]]);
+    return { box: far ? first : all, balls };
+  }
+
+  /** The radius of an ordinary body: marks should be smaller than what they are on. */
+  ordinaryRadius(): number {
+    const radii = Array.from(bodyRadii(this.replay))
+      .filter((r) => r > 0)
+      .sort((a, b) => a - b);
+    return radii.length ? radii[radii.length >> 1] : 0;
   }
 
   /** A typical large contact force, to scale the arrows by. */

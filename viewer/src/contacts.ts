@@ -13,7 +13,7 @@ export interface ContactLook {
 }
 
 /** Open, stick, slip: told apart by every kind of colour vision. */
-export const modeColors = ['#8a929c', '#0f7fc4', '#f08c00'];
+export const modeColors = ['#8a929c', '#1b87cf', '#f08c00'];
 export const modeNames = ['open', 'stick', 'slip'];
 export const residualStops = ['#3b1f6b', '#3b528b', '#21918c', '#5ec962', '#fde725'];
 
@@ -71,6 +71,7 @@ class Layer {
     parent.add(this.solid);
     if (ghostly) {
       const faint = material.clone();
+      faint.onBeforeCompile = material.onBeforeCompile; // clones do not take it over
       faint.transparent = true;
       faint.opacity = 0.32;
       faint.depthWrite = false;
@@ -127,7 +128,7 @@ export class ContactMarks {
   };
 
   constructor(
-    private size: number,
+    private size: number, // marks are drawn in proportion to this [m]
     private geoms: Geom[],
   ) {
     const material = new THREE.MeshBasicMaterial({
@@ -214,17 +215,17 @@ export class ContactMarks {
 
   private arrowLength(force: number, look: ContactLook): number {
     const ratio = force / this.reference;
-    const relative = look.arrowLog ? Math.log10(1 + 99 * ratio) / 2 : Math.min(ratio, 6);
-    return 0.2 * this.size * look.arrowScale * relative;
+    const relative = look.arrowLog ? Math.log10(1 + 99 * ratio) / 2 : Math.min(ratio, 4);
+    return 0.25 * this.size * look.arrowScale * relative;
   }
 
   private grow(wanted: number): void {
     this.capacity = Math.max(64, Math.ceil(1.5 * wanted));
     if (this.layers) for (const layer of Object.values(this.layers)) layer.dispose();
-    const solid = () => new THREE.MeshStandardMaterial({ roughness: 0.7, emissive: 0xffffff, emissiveIntensity: 0 });
+    const solid = () => glowing(new THREE.MeshStandardMaterial({ roughness: 0.8 }));
     const glass = new THREE.MeshBasicMaterial({
       transparent: true,
-      opacity: 0.2,
+      opacity: 0.17,
       side: THREE.DoubleSide,
       depthWrite: false,
     });
@@ -243,4 +244,20 @@ export class ContactMarks {
     for (const shape of Object.values(this.shapes)) shape.dispose();
     (this.ring.material as THREE.Material).dispose();
   }
+}
+
+/** Lit by the scene, and by themselves: their colours mean something, also in the shade. */
+function glowing(material: THREE.MeshStandardMaterial): THREE.MeshStandardMaterial {
+  material.onBeforeCompile = (shader) => {
+    shader.fragmentShader = shader.fragmentShader
+      .replace(
+        '#include <color_fragment>',
+        '#include <color_fragment>\nvec3 own = diffuseColor.rgb;\ndiffuseColor.rgb *= 0.3;',
+      )
+      .replace(
+        '#include <emissivemap_fragment>',
+        '#include <emissivemap_fragment>\ntotalEmissiveRadiance += 0.68 * own;',
+      );
+  };
+  return material;
 }

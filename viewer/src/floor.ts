@@ -85,8 +85,8 @@ float gridLine(vec2 at, float cell, float width) {
 const grid = `
 {
   vec2 at = vPlane + uShift;
-  float minor = 0.45 * gridLine(at, uCell, 1.0);
-  float major = 0.9 * gridLine(at, 5.0 * uCell, 1.3);
+  float minor = 0.4 * gridLine(at, uCell, 1.0);
+  float major = 0.75 * gridLine(at, 5.0 * uCell, 1.3);
   float line = max(minor, major);
   float fade = 1.0 - smoothstep(0.25, 1.0, length(vPlane) / uRadius);
   diffuseColor.rgb = mix(diffuseColor.rgb, uLine, line);

@@ -66,7 +66,9 @@ function startReplay(replays: Replay[]): void {
     replays.some((replay) => !!replay.contacts),
   );
   app.panel.section('Scene', true, factsTable(worlds));
-  worlds.forEach((world, i) => app.panel.addBodies(i, world.replay.bodies, actions));
+  worlds.forEach((world, i) =>
+    app.panel.addBodies(i, world.replay.bodies, actions, worlds.length > 1 ? `Bodies of ${i + 1}` : 'Bodies'),
+  );
 
   player.onChange = () => {
     for (const world of worlds) world.showTime(player.time);

@@ -62,7 +62,7 @@ export class Panel {
     );
   }
 
-  addBodies(world: number, names: { name: string; mass: number }[], actions: PanelActions): void {
+  addBodies(world: number, names: { name: string; mass: number }[], actions: PanelActions, title = 'Bodies'): void {
     if (!names.length) return;
     const list = h('div', { class: 'bodies' });
     const filter = h('input', { type: 'search', placeholder: 'find a body', 'aria-label': 'Find a body' });
@@ -86,7 +86,7 @@ export class Panel {
     filter.addEventListener('input', fill);
     fill();
     const content = names.length > 12 ? [filter, list] : [list];
-    this.section(`Bodies (${names.length})`, false, ...content);
+    this.section(`${title} (${names.length})`, false, ...content);
   }
 
   private choice<K extends keyof Settings>(key: K, label: string, options: [Settings[K], string][]): HTMLElement {

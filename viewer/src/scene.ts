@@ -58,8 +58,11 @@ export class SceneView {
 
   private addLights(): void {
     this.sun.castShadow = true;
-    this.sun.shadow.mapSize.set(2048, 2048);
-    this.sun.shadow.radius = 3;
+    const pixels = window.innerWidth < 700 ? 1024 : 2048;
+    this.sun.shadow.mapSize.set(pixels, pixels);
+    this.sun.shadow.autoUpdate = false; // only when something moved, not when the camera did
+    this.sun.shadow.radius = 5;
+    this.sun.shadow.blurSamples = 16;
     this.sun.shadow.bias = -0.0002;
     this.sky.position.copy(this.up);
     const fill = new THREE.DirectionalLight(0xdfe8ff, 0.5);
@@ -106,7 +109,7 @@ export class SceneView {
       mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
       const colors = list.map((i) => {
         const c = geoms[i].color;
-        return c ? new THREE.Color().setRGB(c[0], c[1], c[2], THREE.SRGBColorSpace) : bodyColor(geoms[i].body);
+        return c ? new THREE.Color().setRGB(c[0], c[1], c[2], THREE.SRGBColorSpace) : bodyColor(geoms[i].body, crowded);
       });
       colors.forEach((color, k) => mesh.setColorAt(k, color));
       this.groups.push({ mesh, material, shown: shown as Group['shown'], geoms: list, colors, alpha });
@@ -171,6 +174,7 @@ export class SceneView {
       group.mesh.boundingSphere = null;
     }
     this.marks.setPose(this.poses);
+    this.sun.shadow.needsUpdate = true;
   }
 
   private geomMatrix(geom: number, out: Float32Array, o: number): void {
@@ -280,6 +284,8 @@ export class SceneView {
     const texel = (2 * reach) / this.sun.shadow.mapSize.x;
     const snap = (v: number) => Math.round(v / (8 * texel)) * 8 * texel; // else the edges crawl while following
     const centre = new THREE.Vector3(snap(target.x), snap(target.y), snap(target.z));
+    if (!this.sun.target.position.equals(centre) || this.sun.shadow.camera.right !== reach)
+      this.sun.shadow.needsUpdate = true;
     this.sun.target.position.copy(centre);
     this.sun.position.copy(
       aside(this.up, 0.55, -0.35, 1)

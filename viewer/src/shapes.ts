@@ -134,6 +134,9 @@ export function geomRadius(geom: Geom, meshes: Mesh[]): number {
 // Muted, distinct, and readable in light and dark.
 const palette = ['#5b8db8', '#d9a066', '#7fa97f', '#b87a8f', '#8d86b8', '#c9b458', '#6fb0b0', '#c98265', '#93a4b3'];
 
-export function bodyColor(body: number): THREE.Color {
-  return body < 0 ? new THREE.Color('#b9bec6') : new THREE.Color(palette[body % palette.length]);
+export function bodyColor(body: number, crowded: boolean): THREE.Color {
+  if (body < 0) return new THREE.Color('#b9bec6');
+  // In order a few bodies differ from their neighbours; many in rows would make stripes.
+  const mixed = crowded ? (Math.imul(body + 1, 2654435761) >>> 16) % 65521 : body;
+  return new THREE.Color(palette[mixed % palette.length]);
 }

@@ -1,7 +1,7 @@
 // The canvas: renderer, one camera for all views, their places in the grid, and what lies under the pointer.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
-import type { Box } from './clip';
+import type { Ball } from './clip';
 import { aside, type Hit, type SceneView } from './scene';
 
 export interface Rect {
@@ -34,7 +34,7 @@ export class Stage {
     // The buffer is kept so that scripts can read a picture after the frame it was drawn in.
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true, preserveDrawingBuffer: true });
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = THREE.PCFShadowMap;
+    this.renderer.shadowMap.type = THREE.VSMShadowMap;
     this.renderer.toneMapping = THREE.NeutralToneMapping;
     this.renderer.toneMappingExposure = 1.0;
     this.camera.up.set(0, 0, 1);
@@ -94,32 +94,45 @@ export class Stage {
     return { x: (i % columns) * width, y: Math.floor(i / columns) * height, width, height };
   }
 
-  /** Looks at the box from a three-quarter view, as near as it fits. */
-  frame(box: Box, up: THREE.Vector3): void {
+  /** Looks at the balls from a three-quarter view, as near as nearly all of them fit. */
+  frame(balls: Ball[], up: THREE.Vector3): void {
     this.setUp(up);
-    const low = new THREE.Vector3().fromArray(box.min);
-    const high = new THREE.Vector3().fromArray(box.max);
-    const centre = low.clone().add(high).multiplyScalar(0.5);
-    const back = aside(up, 0.62, -0.72, 0.38);
+    const back = aside(up, 0.62, -0.72, 0.4);
     const right = new THREE.Vector3().crossVectors(up, back).normalize();
     const above = new THREE.Vector3().crossVectors(back, right);
+    const seen = (balls.length ? balls : [[0, 0, 0.5, 0.6]]).map(([x, y, z, r]) => {
+      const at = new THREE.Vector3(x, y, z);
+      return { across: at.dot(right), along: at.dot(above), near: at.dot(back), r };
+    });
+    const cut = seen.length > 100 ? 0.015 : 0;
+    const middle = (of: (s: (typeof seen)[0]) => number) => {
+      const low = quantile(
+        seen.map((s) => of(s) - s.r),
+        cut,
+      );
+      return (
+        0.5 *
+        (low +
+          quantile(
+            seen.map((s) => of(s) + s.r),
+            1 - cut,
+          ))
+      );
+    };
+    const [across, along, near] = [middle((s) => s.across), middle((s) => s.along), middle((s) => s.near)];
     const { width, height } = this.rect(0);
     const tanY = Math.tan((this.camera.fov * Math.PI) / 360);
-    const tanX = (tanY * width) / height;
-    let distance = 0;
-    for (let k = 0; k < 8; ++k) {
-      const corner = new THREE.Vector3(k & 1 ? high.x : low.x, k & 2 ? high.y : low.y, k & 4 ? high.z : low.z);
-      corner.sub(centre);
-      const near = corner.dot(back);
-      distance = Math.max(
-        distance,
-        near + Math.abs(corner.dot(above)) / tanY,
-        near + Math.abs(corner.dot(right)) / tanX,
-      );
-    }
+    const tanX = (tanY * (width - (this.width < 700 ? 100 : 0))) / height; // room for the buttons on small screens
+    const needed = seen.map(
+      (s) =>
+        s.near - near + Math.max((Math.abs(s.along - along) + s.r) / tanY, (Math.abs(s.across - across) + s.r) / tanX),
+    );
+    const distance = quantile(needed, 1 - 2 * cut);
+    const centre = new THREE.Vector3().addScaledVector(right, across).addScaledVector(above, along);
+    centre.addScaledVector(back, near);
     this.glide = null;
     this.controls.target.copy(centre);
-    this.camera.position.copy(centre).addScaledVector(back, 1.08 * distance);
+    this.camera.position.copy(centre).addScaledVector(back, 1.18 * distance);
     this.controls.update();
     this.invalidate();
   }
@@ -220,4 +233,9 @@ export class Stage {
     const hit = at?.view.pick(at.ray);
     return at && hit ? { ...hit, view: at.view, index: at.index } : null;
   }
+}
+
+function quantile(values: number[], share: number): number {
+  values.sort((a, b) => a - b);
+  return values[Math.round(share * (values.length - 1))];
 }

@@ -1,5 +1,5 @@
 // One replay or live world on the stage: its scene, its contact marks, and the moment they show.
-import { Clip, typicalForce, type Box } from './clip';
+import { Clip, typicalForce, type Extent } from './clip';
 import { ContactMarks, residualRange } from './contacts';
 import type { Contacts, Replay } from './format';
 import { SceneView } from './scene';
@@ -9,7 +9,7 @@ export class World {
   readonly clip: Clip;
   readonly view: SceneView;
   readonly marks: ContactMarks;
-  readonly box: Box;
+  readonly extent: Extent;
   contacts: Contacts;
   frame = 0;
   time: number;
@@ -17,16 +17,18 @@ export class World {
   private p: Float32Array;
   private q: Float32Array;
   private drawn: Contacts | null = null;
+  private scaled = false; // whether the live forces have set the arrows' scale
   private look: Settings | null = null;
 
   constructor(readonly replay: Replay) {
     this.clip = new Clip(replay);
-    this.box = this.clip.movingBox();
-    const { min, max } = this.box;
+    this.extent = this.clip.extent();
+    const { min, max } = this.extent.box;
     const size = Math.max(0.02, 0.75 * Math.hypot(max[0] - min[0], max[1] - min[1], max[2] - min[2]));
     const lowest = Math.min(...[0, 1, 2].map((k) => (replay.up[k] > 0.5 ? min[k] : Infinity)), Infinity);
     this.view = new SceneView(replay, size, Number.isFinite(lowest) ? lowest : 0);
-    this.marks = new ContactMarks(size, replay.geoms);
+    const unit = Math.min(size, 6.5 * this.clip.ordinaryRadius() || size);
+    this.marks = new ContactMarks(unit, replay.geoms);
     this.marks.reference = this.clip.typicalForce() || 1;
     if (replay.contacts) this.marks.range = residualRange(replay.contacts.residual);
     this.view.scene.add(this.marks.group);
@@ -59,7 +61,8 @@ export class World {
     this.q.set(q);
     // The arrows' scale follows slowly, so that an impact does not make all others vanish.
     const typical = typicalForce(contacts);
-    if (typical > 0) this.marks.reference = this.drawn ? 0.97 * this.marks.reference + 0.03 * typical : typical;
+    if (typical > 0) this.marks.reference = this.scaled ? 0.97 * this.marks.reference + 0.03 * typical : typical;
+    this.scaled ||= typical > 0;
     this.setContacts(contacts);
   }
 

@@ -65,15 +65,16 @@ export function pile({ variant = 0, seconds = 2.5 } = {}) {
     const [kind, size] = kinds[i % kinds.length];
     const q = [roll() - 0.5, roll() - 0.5, roll() - 0.5, roll() - 0.5];
     const n = Math.hypot(...q);
-    const angle = 2.4 * i;
-    const out = 0.16 + 0.05 * roll();
+    const angle = (2 * Math.PI * ((i % 7) + 0.5 * Math.floor(i / 7))) / 6;
+    const layer = Math.floor(i / 7);
+    const out = i % 7 ? 0.27 + 0.04 * roll() : 0;
     return {
       name: `${kind}${Math.floor(i / kinds.length)}`,
       kind,
       size,
       mass: 0.4 + 0.6 * roll(),
       balls: fill(kind, size, kind === 'mesh' ? rock.points : []),
-      p: [out * Math.cos(angle), out * Math.sin(angle), 0.25 + 0.16 * i],
+      p: [out * Math.cos(angle), out * Math.sin(angle), 0.22 + 0.3 * layer + 0.06 * roll()],
       q: q.map((c) => c / n),
       w: [4 * (roll() - 0.5), 4 * (roll() - 0.5), 4 * (roll() - 0.5)],
     };

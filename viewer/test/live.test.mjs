@@ -1,0 +1,166 @@
+// The live page against a stand-in for the simulator's server.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { startMock } from '../tools/mock_server.mjs';
+import { difference, launch, open, pixels, results, skip } from './browser.mjs';
+
+async function until(what, check, limit = 8000) {
+  const end = Date.now() + limit;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    assert.ok(Date.now() < end, `${what}: not within ${limit} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+describe('live', { skip }, () => {
+  let browser, mock, page, context, complaints;
+  before(async () => {
+    browser = await launch();
+    mock = await startMock();
+    ({ page, context, complaints } = await open(browser, `http://127.0.0.1:${mock.port}/`, {
+      viewport: { width: 1440, height: 900 },
+    }));
+    await until('the badge', async () => /live/.test(await page.textContent('.badge')));
+  });
+  after(async () => {
+    await browser?.close();
+    await mock?.stop();
+  });
+  const sent = (type) => mock.commands.filter((command) => command.type === type);
+
+  test('follows the simulation', async () => {
+    const early = await pixels(page);
+    const time = await page.evaluate(() => window.almond.time);
+    await page.waitForTimeout(900);
+    assert.ok((await page.evaluate(() => window.almond.time)) > time);
+    assert.ok(difference(early, await pixels(page)) > 0.005);
+    assert.ok((await page.locator('.plot').count()) >= 3);
+    assert.deepEqual(complaints, []);
+    await page.screenshot({ path: join(results, 'desktop_light_live.png') });
+  });
+
+  test('pauses, steps, starts again and runs', async () => {
+    await page.keyboard.press('Space');
+    await until('paused', async () => /paused/.test(await page.textContent('.badge')));
+    await page.keyboard.press('ArrowRight');
+    await until('a step', () => sent('step').length === 1);
+    await page.click('[aria-label="Start again"]');
+    await until('a reset', () => sent('reset').length === 1);
+    await page.keyboard.press('Space');
+    await until('running', async () => /live/.test(await page.textContent('.badge')));
+  });
+
+  test('sliders and choices are sent', async () => {
+    await page.locator('input[data-name="friction"]').evaluate((input) => {
+      input.value = '0.9';
+      input.dispatchEvent(new Event('input'));
+    });
+    await until('the slider', () => sent('set').some((each) => each.name === 'friction' && each.value === 0.9));
+    await page.locator('input[data-name="tolerance"]').evaluate((input) => {
+      input.value = '-6';
+      input.dispatchEvent(new Event('input'));
+    });
+    await until('the log slider', () => sent('set').some((each) => each.name === 'tolerance' && each.value === 1e-6));
+    await page.selectOption('select[data-name="solver"]', 'pgs');
+    await until('the choice', () => sent('set').some((each) => each.name === 'solver' && each.value === 'pgs'));
+  });
+
+  /** Where a body is on the screen, found by trying: the page's own picking decides. */
+  async function bodyOnScreen() {
+    mock.world.paused = true;
+    await page.waitForTimeout(300);
+    const box = await page.locator('#view').boundingBox();
+    for (let y = 0.3; y < 0.8; y += 0.04)
+      for (let x = 0.15; x < 0.85; x += 0.04) {
+        const at = { x: box.x + x * box.width, y: box.y + y * box.height };
+        await page.mouse.click(at.x, at.y);
+        if (await page.isVisible('.selection')) return at;
+      }
+    throw new Error('no body found');
+  }
+
+  test('bodies are pulled: with ctrl, with the right button, and in drag mode', async () => {
+    const at = await bodyOnScreen();
+    const pull = async (button) => {
+      mock.commands.length = 0;
+      await page.mouse.move(at.x, at.y);
+      await page.mouse.down({ button });
+      await page.mouse.move(at.x + 60, at.y - 80, { steps: 5 });
+      await page.waitForTimeout(250);
+      if (button === 'right') await page.screenshot({ path: join(results, 'desktop_light_drag.png') });
+      await page.mouse.up({ button });
+      await until('the release', () => sent('release').length === 1);
+      const drags = sent('drag');
+      assert.ok(drags.length >= 3, 'repeated while held');
+      const { body, local, target } = drags.at(-1);
+      assert.ok(Number.isInteger(body) && local.length === 3 && target.length === 3);
+      assert.ok(Math.hypot(...local) < 0.3, 'the grip lies on the body');
+      assert.ok(Math.hypot(...target.map((c, k) => c - drags[0].target[k])) > 0.05, 'the target moved');
+      assert.equal(mock.commands.at(-1).type, 'release');
+    };
+    const camera = await page.evaluate(() => window.almond.camera());
+    await page.keyboard.down('Control');
+    await pull('left');
+    await page.keyboard.up('Control');
+    await pull('right');
+    await page.keyboard.press('d');
+    await pull('left');
+    await page.keyboard.press('d');
+    assert.deepEqual(await page.evaluate(() => window.almond.camera()), camera, 'the camera stayed');
+    mock.world.paused = false;
+  });
+
+  test('looks into the present step', async () => {
+    await page.keyboard.press('i');
+    await page.click('text=Look into the present step');
+    await until('the traces', async () => (await page.locator('#inside .plot').count()) === 2);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=Save problem')]);
+    assert.match(download.suggestedFilename(), /problem/);
+    await page.keyboard.press('i');
+  });
+
+  test('takes another scene when told', async () => {
+    mock.changeScene('Another');
+    await until('the title', async () => (await page.textContent('h1')) === 'Another');
+  });
+
+  test('comes back after the server went away, and after a reload', async () => {
+    const { port } = mock;
+    await mock.stop();
+    await until('the loss', async () => /lost/.test(await page.textContent('.badge')));
+    mock = await startMock(port, 'Back again');
+    await until('the return', async () => /live/.test(await page.textContent('.badge')), 15000);
+    await until('the new title', async () => (await page.textContent('h1')) === 'Back again');
+    await page.evaluate(() => window.almond.camera({ position: [2, 2, 2], target: [0, 0, 0] }));
+    await page.keyboard.press('k');
+    await page.reload();
+    await until('after reload', async () => /live/.test(await page.textContent('.badge')));
+    const { position } = await page.evaluate(() => window.almond.camera());
+    assert.deepEqual(
+      position.map((c) => Number(c.toFixed(4))),
+      [2, 2, 2],
+    );
+    assert.equal(await page.getAttribute('.tool-cones', 'aria-pressed'), 'true');
+    await context.close();
+  });
+
+  test('on a phone', async () => {
+    const phone = await open(browser, `http://127.0.0.1:${mock.port}/`, {
+      viewport: { width: 390, height: 844 },
+      colorScheme: 'dark',
+      hasTouch: true,
+      isMobile: true,
+      deviceScaleFactor: 2,
+    });
+    await until('the badge', async () => /live/.test(await phone.page.textContent('.badge')));
+    await phone.page.waitForTimeout(500);
+    await phone.page.screenshot({ path: join(results, 'phone_dark_live.png') });
+    await phone.page.tap('.tool-panel');
+    await phone.page.waitForTimeout(300);
+    await phone.page.screenshot({ path: join(results, 'phone_dark_controls.png') });
+    await phone.context.close();
+  });
+});

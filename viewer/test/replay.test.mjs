@@ -1,0 +1,251 @@
+// Replays in a real browser, from files and without a network.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { crowd, pile } from '../tools/sample.mjs';
+import { colors, difference, launch, open, pixels, ready, results, skip, write } from './browser.mjs';
+
+describe('replay', { skip }, () => {
+  let browser, url, compareUrl, first;
+  before(async () => {
+    browser = await launch();
+    first = pile();
+    url = await write('pile.html', [first.blob]);
+    compareUrl = await write('compare.html', [first.blob, pile({ variant: 1 }).blob]);
+  });
+  after(() => browser?.close());
+
+  const fresh = async (hash = '', options = {}) => {
+    const opened = await open(browser, url + hash, options);
+    await ready(opened.page);
+    return opened;
+  };
+
+  test('loads from a file without complaints and without a network', async () => {
+    const { page, context, complaints, requests } = await fresh();
+    await page.waitForTimeout(300);
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(
+      requests.filter((each) => each !== url),
+      [],
+    );
+    const api = await page.evaluate(() => [window.almond.duration, window.almond.frames, document.title]);
+    assert.equal(api[1], first.frames.step.length);
+    assert.ok(Math.abs(api[0] - first.frames.time.at(-1)) < 1e-9);
+    assert.match(api[2], /Falling pile/);
+    await context.close();
+  });
+
+  test('shows different pictures at different times', async () => {
+    const { page, context } = await fresh('#t=0&contacts=0&forces=0');
+    const early = await pixels(page);
+    await page.evaluate(() => window.almond.seek(1.5));
+    const late = await pixels(page);
+    assert.ok(colors(early) > 30, `${colors(early)} colours only`);
+    assert.ok(difference(early, late) > 0.01);
+    await page.evaluate(() => window.almond.seek(0));
+    assert.equal(difference(early, await pixels(page)), 0, 'the same time gives the same picture');
+    await context.close();
+  });
+
+  test('plays, pauses, repeats and stops at the end', async () => {
+    const { page, context } = await fresh('#paused=0&t=0.2');
+    const time = () => page.evaluate(() => window.almond.time);
+    const began = await time();
+    await page.waitForTimeout(500);
+    assert.ok((await time()) > began);
+    await page.keyboard.press('Space');
+    const stopped = await time();
+    await page.waitForTimeout(200);
+    assert.equal(await time(), stopped);
+    await page.click('[aria-label="Repeat"]');
+    await page.evaluate(() => {
+      window.almond.seek(window.almond.end - 0.02);
+      window.almond.play();
+    });
+    await page.waitForTimeout(600);
+    assert.equal(await time(), await page.evaluate(() => window.almond.end));
+    await context.close();
+  });
+
+  test('keys step through frames, change speed and what is shown', async () => {
+    const { page, context } = await fresh('#t=1');
+    const time = () => page.evaluate(() => window.almond.time);
+    const frame = 4 / 240;
+    const press = (key) => page.keyboard.press(key);
+    await press('Home');
+    await press('ArrowRight');
+    assert.ok(Math.abs((await time()) - frame) < 1e-6);
+    await press('Shift+ArrowRight');
+    assert.ok(Math.abs((await time()) - 11 * frame) < 1e-6);
+    await press('ArrowLeft');
+    assert.ok(Math.abs((await time()) - 10 * frame) < 1e-6);
+    await press('End');
+    assert.equal(await time(), await page.evaluate(() => window.almond.end));
+    await press('ArrowUp');
+    assert.equal(await page.inputValue('.speed'), '2');
+    await press('ArrowDown');
+    await press('ArrowDown');
+    assert.equal(await page.inputValue('.speed'), '0.5');
+    for (const [key, tool] of Object.entries({
+      c: 'contacts',
+      f: 'forces',
+      k: 'cones',
+      v: 'shapes',
+      m: 'com',
+      x: 'frames',
+    })) {
+      const pressed = () => page.getAttribute(`.tool-${tool}`, 'aria-pressed');
+      const was = await pressed();
+      const picture = await pixels(page);
+      await press(key);
+      assert.notEqual(await pressed(), was, key);
+      assert.ok(difference(picture, await pixels(page)) > 0, `${key} changes the picture`);
+    }
+    await press('p');
+    assert.ok(!(await page.isVisible('#panel')));
+    await press('?');
+    assert.ok(await page.isVisible('.overlay'));
+    await press('Escape');
+    assert.ok(!(await page.isVisible('.overlay')));
+    await context.close();
+  });
+
+  test('slider and plots scrub', async () => {
+    const { page, context } = await fresh('#t=0');
+    const time = () => page.evaluate(() => window.almond.time);
+    const slider = await page.locator('input.scrub').boundingBox();
+    await page.mouse.click(slider.x + slider.width / 2, slider.y + slider.height / 2);
+    assert.ok(Math.abs((await time()) - 1.25) < 0.05);
+    const plot = await page.locator('.plot-box').first().boundingBox();
+    await page.mouse.move(plot.x + plot.width * 0.5, plot.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(plot.x + plot.width - 10, plot.y + 40);
+    await page.mouse.up();
+    assert.ok((await time()) > 2.45);
+    assert.match(await page.textContent('.plot-value'), /\d/);
+    await context.close();
+  });
+
+  test('a click selects a body, which can be followed', async () => {
+    const { page, context } = await fresh('#t=2');
+    const canvas = await page.locator('#view').boundingBox();
+    await page.evaluate(() => window.almond.follow('sphere0'));
+    await page.waitForTimeout(500);
+    await page.keyboard.press('t');
+    await page.mouse.click(canvas.x + canvas.width / 2, canvas.y + canvas.height / 2);
+    assert.match(await page.textContent('.selection .name'), /sphere0/);
+    await page.keyboard.press('t');
+    const before = await page.evaluate(() => window.almond.camera().target);
+    await page.evaluate(() => window.almond.seek(0));
+    const later = await page.evaluate(() => window.almond.camera().target);
+    assert.ok(later[2] > before[2] + 0.05, 'the camera went along');
+    await context.close();
+  });
+
+  test('the address and the script interface set camera, size and what is shown', async () => {
+    const { page, context } = await fresh('#t=0.7&camera=2,-3,1.5,0,0,0.2&ui=0&contacts=0&background=white');
+    assert.equal(await page.evaluate(() => window.almond.time), 0.7);
+    const camera = await page.evaluate(() => window.almond.camera());
+    assert.deepEqual(
+      camera.position.map((c) => Number(c.toFixed(6))),
+      [2, -3, 1.5],
+    );
+    assert.ok(!(await page.isVisible('#dock')));
+    const size = await page.evaluate(() => {
+      window.almond.resize(640, 360);
+      window.almond.render();
+      const canvas = document.getElementById('view');
+      return [canvas.width, canvas.height, window.almond.picture().slice(0, 22)];
+    });
+    assert.deepEqual(size, [640, 360, 'data:image/png;base64,']);
+    await context.close();
+  });
+
+  test('inside a step: contacts by residual, traces, and the problem to take along', async () => {
+    const { page, context } = await fresh('#t=1.1');
+    await page.keyboard.press('i');
+    const residuals = await page.locator('.contact-table td:last-child').allTextContents();
+    assert.ok(residuals.length > 10);
+    await page.click('#inside .chip:has-text("300")');
+    assert.match(await page.textContent('#inside h2'), /300/);
+    assert.equal(await page.locator('#inside .plot').count(), 2);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('.save-problem')]);
+    assert.equal(download.suggestedFilename(), 'pile_step300.npz');
+    await context.close();
+  });
+
+  test('two replays stand side by side with one time line', async () => {
+    const { page, context, complaints } = await open(browser, `${compareUrl}#t=1.2`);
+    await ready(page);
+    assert.equal(await page.locator('.view-label').count(), 2);
+    const picture = await pixels(page);
+    const half = (side) => picture.filter((_, i) => Math.floor((i / 4) % 120) < 60 === (side === 0));
+    assert.ok(colors(half(0)) > 20 && colors(half(1)) > 20);
+    assert.ok(difference(half(0), half(1)) > 0.01);
+    assert.equal(await page.locator('.plot-value').first().locator('span').count(), 2);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+
+  test('damaged data shows a panel that says so', async () => {
+    const damaged = Buffer.from(first.blob);
+    damaged.write('rubbish!', 0);
+    for (const [blob, pattern] of [
+      [damaged, /does not begin with/],
+      [first.blob.subarray(0, 9000), /cut off or damaged/],
+    ]) {
+      const { page, context } = await open(browser, await write('damaged.html', [blob]));
+      await page.waitForSelector('#error');
+      assert.match(await page.textContent('#error'), pattern);
+      await context.close();
+    }
+  });
+
+  test('ten thousand bodies are quick to read and to move', async () => {
+    const began = Date.now();
+    const { page, context } = await open(browser, `${await write('crowd.html', [crowd(10000, 10).blob])}#t=0`);
+    await ready(page);
+    const loaded = Date.now() - began;
+    // Without drawing: software rendering says nothing about a graphics card.
+    const perFrame = await page.evaluate(() => {
+      const start = performance.now();
+      for (let i = 0; i < 20; ++i) window.almond.seek(0.02 * i);
+      return (performance.now() - start) / 20;
+    });
+    console.log(`10,000 spheres: shown after ${loaded} ms, ${perFrame.toFixed(1)} ms to move`);
+    assert.ok(loaded < 30000 && perFrame < 60);
+    await context.close();
+  });
+
+  for (const [name, viewport, extra] of [
+    ['desktop', { width: 1440, height: 900 }, {}],
+    ['phone', { width: 390, height: 844 }, { hasTouch: true, isMobile: true, deviceScaleFactor: 2 }],
+  ])
+    for (const colorScheme of ['light', 'dark'])
+      test(`pictures: ${name}, ${colorScheme}`, async () => {
+        const { page, context, complaints } = await fresh('#t=0.9', { viewport, colorScheme, ...extra });
+        const shot = (what) => page.screenshot({ path: join(results, `${name}_${colorScheme}_${what}.png`) });
+        await page.waitForTimeout(300);
+        await shot('replay');
+        await page.evaluate(() => window.almond.show({ cones: true, colorBy: 'residual', arrowLog: true }));
+        await shot('residual');
+        await page.evaluate(() => {
+          window.almond.show({ inside: true, cones: false, colorBy: 'mode' });
+          window.almond.seek(1.25);
+        });
+        await page.waitForTimeout(200);
+        await shot('inside');
+        await page.evaluate(() => window.almond.show({ inside: false, help: true }));
+        await shot('help');
+        const width = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(width <= viewport.width, 'nothing sticks out');
+        assert.deepEqual(complaints, []);
+        await context.close();
+        const compared = await open(browser, `${compareUrl}#t=1.2`, { viewport, colorScheme, ...extra });
+        await ready(compared.page);
+        await compared.page.waitForTimeout(300);
+        await compared.page.screenshot({ path: join(results, `${name}_${colorScheme}_compare.png`) });
+        await compared.context.close();
+      });
+});
