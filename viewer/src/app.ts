@@ -141,7 +141,7 @@ export class App {
     if (!selection && this.stage.following >= 0) this.stage.follow(null, -1);
     this.selected = selection;
     this.worlds.forEach((world, i) => world.view.select(selection?.world === i ? selection.body : -1));
-    if (selection) this.inside?.choose(selection.world);
+    if (selection && this.store.value.inside) this.inside?.choose(selection.world);
     this.showSelection();
     this.stage.invalidate();
   }

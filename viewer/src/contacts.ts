@@ -222,7 +222,7 @@ export class ContactMarks {
   private grow(wanted: number): void {
     this.capacity = Math.max(64, Math.ceil(1.5 * wanted));
     if (this.layers) for (const layer of Object.values(this.layers)) layer.dispose();
-    const solid = () => glowing(new THREE.MeshStandardMaterial({ roughness: 0.8 }));
+    const solid = () => glowing(new THREE.MeshLambertMaterial());
     const glass = new THREE.MeshBasicMaterial({
       transparent: true,
       opacity: 0.17,
@@ -247,7 +247,7 @@ export class ContactMarks {
 }
 
 /** Lit by the scene, and by themselves: their colours mean something, also in the shade. */
-function glowing(material: THREE.MeshStandardMaterial): THREE.MeshStandardMaterial {
+function glowing(material: THREE.MeshLambertMaterial): THREE.MeshLambertMaterial {
   material.onBeforeCompile = (shader) => {
     shader.fragmentShader = shader.fragmentShader
       .replace(

@@ -15,7 +15,7 @@ export class Floor {
     uLine: { value: new THREE.Color() },
     uFill: { value: 1 },
   };
-  private material: THREE.MeshStandardMaterial;
+  private material: THREE.MeshLambertMaterial;
   private origin: THREE.Matrix4;
   private inverse: THREE.Matrix4;
 
@@ -25,7 +25,7 @@ export class Floor {
     this.inverse = frame.clone().invert();
     this.uniforms.uCell.value = cell;
     this.uniforms.uFill.value = fill ? 1 : 0;
-    this.material = new THREE.MeshStandardMaterial({ roughness: 0.95, metalness: 0, transparent: true });
+    this.material = new THREE.MeshLambertMaterial({ transparent: true });
     this.material.onBeforeCompile = (shader) => {
       Object.assign(shader.uniforms, this.uniforms);
       shader.vertexShader = shader.vertexShader

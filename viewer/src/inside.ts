@@ -30,9 +30,16 @@ export interface InsideActions {
 export class InsidePanel {
   private active = 0;
   private shown = '';
+  private builtFor: World | null = null;
+  private lastFill = 0;
+  private later = 0;
   private plots: Plot[] = [];
   private record: Inside | null = null; // live
   private wanted = -1; // the step last jumped to, where a frame covers several records
+  private heading = h('h2');
+  private when = h('div', { class: 'soft' });
+  private chips: { record: Inside; chip: HTMLElement }[] = [];
+  private body = h('div');
 
   constructor(
     private parent: HTMLElement,
@@ -45,24 +52,47 @@ export class InsidePanel {
     const worlds = this.worlds();
     const world = worlds[Math.min(this.active, worlds.length - 1)];
     if (!world) return;
+    if (world !== this.builtFor) this.build(worlds, world);
     const live = !!this.actions.fetchRecord;
-    if (live && this.record && this.record.step !== world.step && !force) return; // keeps the step that was looked at
-    const key = `${this.active} ${world.step} ${world.frame}`;
-    if (key === this.shown && !force) return;
-    this.shown = key;
     const record = live ? this.record : this.recordOf(world);
+    const key = `${record?.step} ${live && record ? '' : world.step}`;
+    if (key === this.shown && !force) return;
+    // While it plays a few times a second are enough to read, and leave the time to the picture.
+    window.clearTimeout(this.later);
+    const wait = this.lastFill + 200 - performance.now();
+    if (wait > 0 && !force) {
+      this.later = window.setTimeout(() => this.update(), wait);
+      return;
+    }
+    this.lastFill = performance.now();
+    this.shown = key;
+    this.heading.textContent = `Inside step ${record?.step ?? world.step}`;
+    this.when.textContent = record && record.step !== world.step ? '' : `t = ${world.time.toFixed(4)} s`;
+    for (const { record: each, chip } of this.chips) chip.setAttribute('aria-pressed', String(each === record));
     for (const plot of this.plots) plot.dispose();
     this.plots = [];
     const top = this.parent.scrollTop;
-    this.parent.replaceChildren(
-      this.head(world, record),
-      ...(worlds.length > 1 ? [this.tabs(worlds)] : []),
-      ...(live ? [this.liveButtons()] : []),
-      ...(live ? [] : [this.records(world)]),
-      ...(record ? this.traces(record) : []),
-      ...this.table(world, record),
-    );
+    this.body.replaceChildren(...(record ? this.traces(record) : []), ...this.table(world, record));
     this.parent.scrollTop = top;
+  }
+
+  /** What stays while the moment changes: a button that is made anew cannot be clicked. */
+  private build(worlds: World[], world: World): void {
+    this.builtFor = world;
+    this.shown = '';
+    this.record = null;
+    const close = h('button', {
+      class: 'icon',
+      'aria-label': 'Close',
+      html: icon('close'),
+      onclick: this.actions.close,
+    });
+    this.parent.replaceChildren(
+      h('div', { class: 'card-head' }, h('div', {}, this.heading, this.when), close),
+      ...(worlds.length > 1 ? [this.tabs(worlds)] : []),
+      this.actions.fetchRecord ? this.liveButtons() : this.records(world),
+      this.body,
+    );
   }
 
   /** Frames may be several steps apart; a record belongs to the first frame that is not before it. */
@@ -75,19 +105,10 @@ export class InsidePanel {
 
   /** Another replay or a click elsewhere made a different world the one of interest. */
   choose(world: number): void {
+    if (world === this.active) return;
     this.active = world;
-    this.update();
-  }
-
-  private head(world: World, record: Inside | null): HTMLElement {
-    const step = record?.step ?? world.step;
-    const when = record && record.step !== world.step ? '' : `t = ${world.time.toFixed(4)} s`;
-    return h(
-      'div',
-      { class: 'card-head' },
-      h('div', {}, h('h2', {}, `Inside step ${step}`), h('div', { class: 'soft' }, when)),
-      h('button', { class: 'icon', 'aria-label': 'Close', html: icon('close'), onclick: this.actions.close }),
-    );
+    this.builtFor = null;
+    this.update(true);
   }
 
   private tabs(worlds: World[]): HTMLElement {
@@ -101,14 +122,17 @@ export class InsidePanel {
   }
 
   private liveButtons(): HTMLElement {
-    const look = h('button', { class: 'text' }, 'Look into the present step');
+    const texts = ['Look into the present step', 'Back to the running steps'];
+    const look = h('button', { class: 'text' }, texts[0]);
     look.addEventListener('click', async () => {
       look.disabled = true;
       try {
-        this.record = await this.actions.fetchRecord!();
+        this.record = this.record ? null : await this.actions.fetchRecord!();
       } catch {
         this.record = null;
       }
+      look.disabled = false;
+      look.textContent = texts[this.record ? 1 : 0];
       this.update(true);
     });
     const link = this.actions.problemUrl
@@ -232,7 +256,6 @@ export class InsidePanel {
 
   private records(world: World): HTMLElement {
     const { inside, step, time } = world.replay;
-    if (!inside.length) return h('div');
     const jump = (record: Inside) => {
       const frame = step.findIndex((each) => each >= record.step);
       if (frame < 0) return;
@@ -240,22 +263,13 @@ export class InsidePanel {
       this.actions.seek(time[frame]);
       this.update(true);
     };
-    return h(
-      'div',
-      {},
-      h('h3', {}, 'Steps with a record'),
-      h(
-        'div',
-        { class: 'chips wrap' },
-        ...inside.map((record) =>
-          h(
-            'button',
-            { class: 'chip', 'aria-pressed': String(record === this.recordOf(world)), onclick: () => jump(record) },
-            String(record.step),
-          ),
-        ),
-      ),
-    );
+    this.chips = inside.map((record) => ({
+      record,
+      chip: h('button', { class: 'chip', onclick: () => jump(record) }, String(record.step)),
+    }));
+    if (!inside.length) return h('div');
+    const chips = this.chips.map((each) => each.chip);
+    return h('div', {}, h('h3', {}, 'Steps with a record'), h('div', { class: 'chips wrap' }, ...chips));
   }
 }
 

@@ -58,11 +58,9 @@ export class SceneView {
 
   private addLights(): void {
     this.sun.castShadow = true;
-    const pixels = window.innerWidth < 700 ? 1024 : 2048;
-    this.sun.shadow.mapSize.set(pixels, pixels);
+    this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.autoUpdate = false; // only when something moved, not when the camera did
-    this.sun.shadow.radius = 5;
-    this.sun.shadow.blurSamples = 16;
+    this.sun.shadow.radius = 3;
     this.sun.shadow.bias = -0.0002;
     this.sky.position.copy(this.up);
     const fill = new THREE.DirectionalLight(0xdfe8ff, 0.5);

@@ -43,7 +43,7 @@ export async function write(name, blobs) {
 
 /** Opens a page and keeps account of its complaints and of what it fetches. */
 export async function open(browser, url, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 900, height: 640 }, ...options });
+  const context = await browser.newContext({ viewport: { width: 760, height: 520 }, ...options });
   const page = await context.newPage();
   const complaints = [];
   const requests = [];
@@ -60,7 +60,18 @@ export async function open(browser, url, options = {}) {
 
 export const ready = (page) => page.evaluate(() => window.almond.ready);
 
-/** A small fingerprint of the picture: every seventh pixel's colours. */
+/** Waits for a condition; software rendering can be slow. */
+export async function until(what, check, limit = 20000) {
+  const end = Date.now() + limit;
+  for (;;) {
+    const value = await check();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`${what}: not within ${limit} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** A small fingerprint of the picture: shrunk, the colours of its pixels. */
 export function pixels(page) {
   return page.evaluate(() => {
     window.almond.render();

@@ -3,17 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startMock } from '../tools/mock_server.mjs';
-import { difference, launch, open, pixels, results, skip } from './browser.mjs';
-
-async function until(what, check, limit = 8000) {
-  const end = Date.now() + limit;
-  for (;;) {
-    const value = await check();
-    if (value) return value;
-    assert.ok(Date.now() < end, `${what}: not within ${limit} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
+import { difference, launch, open, pixels, results, skip, until } from './browser.mjs';
 
 describe('live', { skip }, () => {
   let browser, mock, page, context, complaints;
@@ -21,7 +11,7 @@ describe('live', { skip }, () => {
     browser = await launch();
     mock = await startMock();
     ({ page, context, complaints } = await open(browser, `http://127.0.0.1:${mock.port}/`, {
-      viewport: { width: 1440, height: 900 },
+      viewport: { width: 1000, height: 640 },
     }));
     await until('the badge', async () => /live/.test(await page.textContent('.badge')));
   });
@@ -132,7 +122,7 @@ describe('live', { skip }, () => {
     await mock.stop();
     await until('the loss', async () => /lost/.test(await page.textContent('.badge')));
     mock = await startMock(port, 'Back again');
-    await until('the return', async () => /live/.test(await page.textContent('.badge')), 15000);
+    await until('the return', async () => /live/.test(await page.textContent('.badge')));
     await until('the new title', async () => (await page.textContent('h1')) === 'Back again');
     await page.evaluate(() => window.almond.camera({ position: [2, 2, 2], target: [0, 0, 0] }));
     await page.keyboard.press('k');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { crowd, pile } from '../tools/sample.mjs';
-import { colors, difference, launch, open, pixels, ready, results, skip, write } from './browser.mjs';
+import { colors, difference, launch, open, pixels, ready, results, skip, until, write } from './browser.mjs';
 
 describe('replay', { skip }, () => {
   let browser, url, compareUrl, first;
@@ -52,8 +52,7 @@ describe('replay', { skip }, () => {
     const { page, context } = await fresh('#paused=0&t=0.2');
     const time = () => page.evaluate(() => window.almond.time);
     const began = await time();
-    await page.waitForTimeout(500);
-    assert.ok((await time()) > began);
+    await until('it plays', async () => (await time()) > began);
     await page.keyboard.press('Space');
     const stopped = await time();
     await page.waitForTimeout(200);
@@ -63,8 +62,8 @@ describe('replay', { skip }, () => {
       window.almond.seek(window.almond.end - 0.02);
       window.almond.play();
     });
-    await page.waitForTimeout(600);
-    assert.equal(await time(), await page.evaluate(() => window.almond.end));
+    const end = await page.evaluate(() => window.almond.end);
+    await until('the end', async () => (await time()) === end);
     await context.close();
   });
 
@@ -128,13 +127,13 @@ describe('replay', { skip }, () => {
   });
 
   test('a click selects a body, which can be followed', async () => {
-    const { page, context } = await fresh('#t=2');
+    const { page, context } = await fresh('#t=1');
     const canvas = await page.locator('#view').boundingBox();
-    await page.evaluate(() => window.almond.follow('sphere0'));
-    await page.waitForTimeout(500);
+    await page.evaluate(() => window.almond.follow('ellipsoid0'));
+    await page.waitForTimeout(1000);
     await page.keyboard.press('t');
     await page.mouse.click(canvas.x + canvas.width / 2, canvas.y + canvas.height / 2);
-    assert.match(await page.textContent('.selection .name'), /sphere0/);
+    assert.match(await page.textContent('.selection .name'), /ellipsoid0/);
     await page.keyboard.press('t');
     const before = await page.evaluate(() => window.almond.camera().target);
     await page.evaluate(() => window.almond.seek(0));
