@@ -2,6 +2,7 @@
 import * as THREE from 'three';
 import type { Replay } from './format';
 import { Floor, type FloorColors } from './floor';
+import { Light } from './light';
 import { bodyColor, shapeOf } from './shapes';
 import { BodyMarks } from './marks';
 
@@ -37,8 +38,7 @@ export class SceneView {
   private groups: Group[] = [];
   private floors: { floor: Floor; geom: number }[] = [];
   private local: Float32Array; // the same twelve numbers for each geom in its body, columns scaled
-  private sun = new THREE.DirectionalLight(0xffffff, 2.5);
-  private sky = new THREE.HemisphereLight(0xffffff, 0xb8b4ac, 1.35);
+  private light: Light;
   private selected = -1;
 
   constructor(
@@ -49,23 +49,12 @@ export class SceneView {
     this.up = new THREE.Vector3().fromArray(replay.up).normalize();
     this.poses = new Float32Array(12 * replay.bodies.length);
     this.local = new Float32Array(12 * replay.geoms.length);
-    this.addLights();
+    this.light = new Light(this.up, size);
+    this.scene.add(this.light.group);
     this.addGeoms();
     this.addFloors(lowest);
     this.marks = new BodyMarks(replay, size);
     this.scene.add(this.marks.group);
-  }
-
-  private addLights(): void {
-    this.sun.castShadow = true;
-    this.sun.shadow.mapSize.set(2048, 2048);
-    this.sun.shadow.autoUpdate = false; // only when something moved, not when the camera did
-    this.sun.shadow.radius = 3;
-    this.sun.shadow.bias = -0.0002;
-    this.sky.position.copy(this.up);
-    const fill = new THREE.DirectionalLight(0xdfe8ff, 0.5);
-    fill.position.copy(aside(this.up, -1.2, 0.4, 0.5));
-    this.scene.add(this.sun, this.sun.target, this.sky, fill);
   }
 
   private addGeoms(): void {
@@ -139,8 +128,7 @@ export class SceneView {
 
   paint(floor: FloorColors, dark: boolean): void {
     for (const each of this.floors) each.floor.paint(floor);
-    this.sky.intensity = dark ? 1.0 : 1.35;
-    this.sky.groundColor.set(dark ? '#4a4d55' : '#b8b4ac');
+    this.light.paint(dark);
   }
 
   /** Takes over positions (3 each) and quaternions (w, x, y, z). */
@@ -172,7 +160,7 @@ export class SceneView {
       group.mesh.boundingSphere = null;
     }
     this.marks.setPose(this.poses);
-    this.sun.shadow.needsUpdate = true;
+    this.light.moved();
   }
 
   private geomMatrix(geom: number, out: Float32Array, o: number): void {
@@ -270,6 +258,7 @@ export class SceneView {
 
   /** Moves floor and shadows along before a picture is drawn. */
   aim(target: THREE.Vector3, distance: number): void {
+    const at = new THREE.Vector3();
     for (const { floor, geom } of this.floors) {
       let frame: THREE.Matrix4 | undefined;
       if (geom >= 0) {
@@ -278,38 +267,8 @@ export class SceneView {
       }
       floor.follow(target, Math.max(8 * this.size, 5 * distance), frame);
     }
-    const reach = this.shadowReach(target);
-    const texel = (2 * reach) / this.sun.shadow.mapSize.x;
-    const snap = (v: number) => Math.round(v / (8 * texel)) * 8 * texel; // else the edges crawl while following
-    const centre = new THREE.Vector3(snap(target.x), snap(target.y), snap(target.z));
-    if (!this.sun.target.position.equals(centre) || this.sun.shadow.camera.right !== reach)
-      this.sun.shadow.needsUpdate = true;
-    this.sun.target.position.copy(centre);
-    this.sun.position.copy(
-      aside(this.up, 0.55, -0.35, 1)
-        .multiplyScalar(4 * reach)
-        .add(centre),
-    );
-    const camera = this.sun.shadow.camera;
-    if (camera.right !== reach) {
-      camera.left = camera.bottom = -reach;
-      camera.right = camera.top = reach;
-      camera.near = 0.5 * reach;
-      camera.far = 8 * reach;
-      camera.updateProjectionMatrix();
-      this.sun.shadow.normalBias = 1.5 * texel;
-    }
-  }
-
-  /** Half the width of the shadow map, in coarse steps so that it rarely changes. */
-  private shadowReach(target: THREE.Vector3): number {
-    let far = 0.6 * this.size;
-    const at = new THREE.Vector3();
-    for (let i = 0; i < this.replay.bodies.length; ++i) {
-      const d = this.bodyPosition(i, at).distanceTo(target);
-      if (d < 2.5 * this.size) far = Math.max(far, d + 0.1 * this.size);
-    }
-    return 0.6 * this.size * Math.pow(1.5, Math.ceil(Math.log(far / (0.6 * this.size)) / Math.log(1.5)));
+    const ranges = this.replay.bodies.map((_, i) => this.bodyPosition(i, at).distanceTo(target));
+    this.light.aim(target, ranges);
   }
 
   dispose(): void {
@@ -320,14 +279,8 @@ export class SceneView {
     }
     for (const { floor } of this.floors) floor.dispose();
     this.marks.dispose();
-    this.sun.dispose();
+    this.light.dispose();
   }
-}
-
-/** A direction given along two horizontal axes and up, whatever up is. */
-export function aside(up: THREE.Vector3, x: number, y: number, z: number): THREE.Vector3 {
-  const turn = new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 0, 1), up);
-  return new THREE.Vector3(x, y, z).applyQuaternion(turn).normalize();
 }
 
 function writeTwelve(matrix: THREE.Matrix4, out: Float32Array, o: number): void {

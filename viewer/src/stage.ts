@@ -2,7 +2,8 @@
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import type { Ball } from './clip';
-import { aside, type Hit, type SceneView } from './scene';
+import { aside } from './light';
+import type { Hit, SceneView } from './scene';
 
 export interface Rect {
   x: number;

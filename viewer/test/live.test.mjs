@@ -79,10 +79,12 @@ describe('live', { skip }, () => {
       await page.mouse.move(at.x, at.y);
       await page.mouse.down({ button });
       await page.mouse.move(at.x + 60, at.y - 80, { steps: 5 });
+      await until('the pulls', () => sent('drag').length >= 3);
       await page.waitForTimeout(250);
       if (button === 'right') await page.screenshot({ path: join(results, 'desktop_light_drag.png') });
       await page.mouse.up({ button });
       await until('the release', () => sent('release').length === 1);
+      await page.waitForTimeout(1000); // until the body is back where it was
       const drags = sent('drag');
       assert.ok(drags.length >= 3, 'repeated while held');
       const { body, local, target } = drags.at(-1);
