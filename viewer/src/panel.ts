@@ -1,5 +1,6 @@
 // The panel at the side: how things are shown, the scene's facts, and its bodies.
 import { h } from './dom';
+import { icon } from './icons';
 import type { Settings, Store } from './store';
 
 export interface PanelActions {
@@ -15,12 +16,20 @@ export class Panel {
     private parent: HTMLElement,
     private store: Store,
   ) {
+    this.clear();
     store.on((settings) => this.refreshers.forEach((refresh) => refresh(settings)));
   }
 
   clear(): void {
     this.refreshers = [];
-    this.parent.replaceChildren();
+    // Where the panel is a drawer it covers the button that opened it.
+    const close = h('button', {
+      class: 'icon drawer-close',
+      'aria-label': 'Close',
+      html: icon('close'),
+      onclick: () => this.store.set({ panel: false }),
+    });
+    this.parent.replaceChildren(close);
   }
 
   section(title: string, open: boolean, ...content: Node[]): HTMLElement {

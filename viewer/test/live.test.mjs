@@ -151,8 +151,11 @@ describe('live', { skip }, () => {
     await phone.page.waitForTimeout(500);
     await phone.page.screenshot({ path: join(results, 'phone_dark_live.png') });
     await phone.page.tap('.tool-panel');
+    assert.ok(await phone.page.isVisible('.drawer-close'));
     await phone.page.waitForTimeout(300);
     await phone.page.screenshot({ path: join(results, 'phone_dark_controls.png') });
+    await phone.page.tap('.drawer-close');
+    assert.ok(!(await phone.page.isVisible('#panel')));
     await phone.context.close();
   });
 });

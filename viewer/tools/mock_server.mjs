@@ -56,7 +56,8 @@ function poses(time, drag) {
   const q = [];
   for (let i = 0; i < count; ++i) {
     const a = time + (2 * Math.PI * i) / count;
-    p.push(...(drag?.body === i ? drag.target : [0.6 * Math.cos(a), 0.6 * Math.sin(a), 0.15]));
+    const round = [0.6 * Math.cos(a), 0.6 * Math.sin(a), 0.15];
+    p.push(...(drag?.body === i ? round.map((c, k) => c + 0.3 * (drag.target[k] - c)) : round));
     q.push(Math.cos(a / 2), 0, 0, Math.sin(a / 2));
   }
   return { p, q };
