@@ -3,6 +3,7 @@ import * as THREE from 'three';
 import type { Replay } from './format';
 import { Floor, type FloorColors } from './floor';
 import { Light } from './light';
+import { Outline } from './outline';
 import { bodyColor, shapeOf } from './shapes';
 import { BodyMarks } from './marks';
 
@@ -11,7 +12,6 @@ interface Group {
   material: THREE.MeshStandardMaterial;
   shown: 'visual' | 'collision' | 'always';
   geoms: number[];
-  colors: THREE.Color[];
   alpha: number;
 }
 
@@ -39,6 +39,7 @@ export class SceneView {
   private floors: { floor: Floor; geom: number }[] = [];
   private local: Float32Array; // the same twelve numbers for each geom in its body, columns scaled
   private light: Light;
+  private outline: Outline;
   private selected = -1;
 
   constructor(
@@ -50,7 +51,8 @@ export class SceneView {
     this.poses = new Float32Array(12 * replay.bodies.length);
     this.local = new Float32Array(12 * replay.geoms.length);
     this.light = new Light(this.up, size);
-    this.scene.add(this.light.group);
+    this.outline = new Outline(size);
+    this.scene.add(this.light.group, this.outline.group);
     this.addGeoms();
     this.addFloors(lowest);
     this.marks = new BodyMarks(replay, size);
@@ -94,12 +96,14 @@ export class SceneView {
       mesh.receiveShadow = true;
       mesh.frustumCulled = false; // its instances move: the sphere three computed once would be wrong
       mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
-      const colors = list.map((i) => {
+      list.forEach((i, k) => {
         const c = geoms[i].color;
-        return c ? new THREE.Color().setRGB(c[0], c[1], c[2], THREE.SRGBColorSpace) : bodyColor(geoms[i].body, crowded);
+        mesh.setColorAt(
+          k,
+          c ? new THREE.Color().setRGB(c[0], c[1], c[2], THREE.SRGBColorSpace) : bodyColor(geoms[i].body, crowded),
+        );
       });
-      colors.forEach((color, k) => mesh.setColorAt(k, color));
-      this.groups.push({ mesh, material, shown: shown as Group['shown'], geoms: list, colors, alpha });
+      this.groups.push({ mesh, material, shown: shown as Group['shown'], geoms: list, alpha });
       this.scene.add(mesh);
     }
   }
@@ -129,6 +133,7 @@ export class SceneView {
   paint(floor: FloorColors, dark: boolean): void {
     for (const each of this.floors) each.floor.paint(floor);
     this.light.paint(dark);
+    this.outline.paint(dark);
   }
 
   /** Takes over positions (3 each) and quaternions (w, x, y, z). */
@@ -160,6 +165,7 @@ export class SceneView {
       group.mesh.boundingSphere = null;
     }
     this.marks.setPose(this.poses);
+    this.outline.update((geom, out) => this.geomMatrix(geom, out, 0));
     this.light.moved();
   }
 
@@ -198,6 +204,7 @@ export class SceneView {
       material.depthWrite = opacity > 0.9;
       material.wireframe = look.wireframe;
     }
+    this.traceSelected();
     this.marks.com.visible = look.com;
     this.marks.frames.visible = look.frames;
   }
@@ -205,14 +212,17 @@ export class SceneView {
   select(body: number): void {
     if (body === this.selected) return;
     this.selected = body;
-    const accent = new THREE.Color('#ffd23f');
-    for (const group of this.groups) {
-      group.geoms.forEach((geom, k) => {
-        const mine = body >= 0 && this.replay.geoms[geom].body === body;
-        group.mesh.setColorAt(k, mine ? group.colors[k].clone().lerp(accent, 0.55) : group.colors[k]);
-      });
-      group.mesh.instanceColor!.needsUpdate = true;
-    }
+    this.traceSelected();
+  }
+
+  private traceSelected(): void {
+    this.outline.clear();
+    if (this.selected < 0) return;
+    for (const group of this.groups)
+      if (group.mesh.visible)
+        for (const geom of group.geoms)
+          if (this.replay.geoms[geom].body === this.selected) this.outline.add(geom, group.mesh.geometry, this.local);
+    this.outline.update((geom, out) => this.geomMatrix(geom, out, 0));
   }
 
   bodyPosition(body: number, out = new THREE.Vector3()): THREE.Vector3 {
@@ -280,6 +290,7 @@ export class SceneView {
     for (const { floor } of this.floors) floor.dispose();
     this.marks.dispose();
     this.light.dispose();
+    this.outline.dispose();
   }
 }
 
