@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { blob, Sections } from '../tools/encode.mjs';
 import { crowd, pile } from '../tools/sample.mjs';
 import { colors, difference, launch, open, pixels, ready, results, skip, until, write } from './browser.mjs';
 
@@ -197,6 +198,42 @@ describe('replay', { skip }, () => {
       const { page, context } = await open(browser, await write('damaged.html', [blob]));
       await page.waitForSelector('#error');
       assert.match(await page.textContent('#error'), pattern);
+      await context.close();
+    }
+  });
+
+  test('small and odd replays are shown too', async () => {
+    const tiny = (change) => {
+      const sections = new Sections();
+      const box = { name: 'arm', body: 0, role: 'both', kind: 'box', size: [0.2, 0.05, 0.05] };
+      const header = {
+        title: 'One frame',
+        bodies: [{ name: 'arm', parent: -1, mass: 1, com: [0.1, 0, 0] }],
+        geoms: [{ ...box, position: [0.2, 0, 0], quaternion: [1, 0, 0, 0], color: [0.2, 0.5, 0.9, 0.6] }],
+        frames: {
+          count: 1,
+          step: sections.add('u32', [7]),
+          time: sections.add('f64', [0.5]),
+          position: sections.add('i32', [0, 0, 1], { scale: 1e-5 }),
+          quaternion: sections.add('i16', [1, 0, 0, 0], { scale: 1 / 32767 }),
+        },
+      };
+      change(header, sections);
+      return blob(header, sections);
+    };
+    const none = (header, sections) => {
+      header.bodies = [];
+      header.geoms = [];
+      header.frames.position = sections.add('i32', []);
+      header.frames.quaternion = sections.add('i16', []);
+    };
+    for (const change of [() => {}, none, (header) => (header.up = [0, 1, 0]), (header) => (header.geoms = [])]) {
+      const { page, context, complaints } = await open(browser, await write('tiny.html', [tiny(change)]));
+      await ready(page);
+      for (const key of ['Space', 'ArrowRight', 'c', 'm', 'x', 'i', 'v']) await page.keyboard.press(key);
+      await page.waitForTimeout(200);
+      assert.deepEqual(complaints, []);
+      assert.match(await page.textContent('.status'), /step 7/);
       await context.close();
     }
   });
