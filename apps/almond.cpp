@@ -59,6 +59,8 @@ int run(int argc, char** argv) {
       {"bench", {"measure solvers, and other people's, against targets", add_bench_command}},
       {"run", {"simulate a scene or a robot file: figures, trajectory, states, contact problems", add_run_command}},
       {"view", {"run a scene or a robot file in the browser, live, or show a replay", add_view_command}},
+      {"compare",
+       {"several runs side by side on one page: replays, or a scene by several solvers", add_compare_command}},
       {"inspect", {"show what a robot or scene file is made of", add_inspect_command}},
       {"scenes", {"list the scenes, or the parameters of one", add_scenes_command}},
       {"verify", {"measure laws of physics on this machine: a table of pass and fail", add_verify_command}},

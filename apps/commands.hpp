@@ -17,6 +17,7 @@ Action add_demo_command(CLI::App& command);
 Action add_bench_command(CLI::App& command);
 Action add_run_command(CLI::App& command);
 Action add_view_command(CLI::App& command);
+Action add_compare_command(CLI::App& command);
 Action add_inspect_command(CLI::App& command);
 Action add_scenes_command(CLI::App& command);
 Action add_verify_command(CLI::App& command);

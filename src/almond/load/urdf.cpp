@@ -212,8 +212,12 @@ class Adder {
     look.role = Look::Role::kVisual;
     look.color = from.color;
     try {
-      look.shape = from.kind == UrdfShapeKind::kMesh ? load_look(find_mesh(from.mesh), from.scale) : make_shape(from);
-      check_shape(look.shape, "visual");
+      if (from.kind == UrdfShapeKind::kMesh) {
+        look.shape = load_look(find_mesh(from.mesh), from.scale);
+      } else {
+        look.shape = make_shape(from);
+        check_shape(look.shape, "visual");
+      }
     } catch (const Error& error) {
       notes_.said.push_back("link " + quote(link.name) + " is not shown as it looks: " + error.what());
       return;
@@ -437,7 +441,10 @@ class Adder {
 UrdfRobot add_document(ModelBuilder& builder, const std::string& text, const std::string& place,
                        const std::string& folder, const FileOptions& options, FileNotes& notes) {
   const UrdfDocument document = parse_urdf(text, place);
-  return Adder(builder, document, place, folder, options, notes).add();
+  UrdfRobot robot = Adder(builder, document, place, folder, options, notes).add();
+  if (options.looks != nullptr)
+    for (const char* seen : {"visual", "material"}) notes.ignored.erase(seen);
+  return robot;
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+// `almond compare`: several runs side by side on one page with one time line: replays that exist, or one scene by
+// several solvers.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "almond/base/check.hpp"
+#include "almond/load/file_io.hpp"
+#include "almond/view/page.hpp"
+#include "apps/commands.hpp"
+#include "apps/common.hpp"
+#include "apps/interrupt.hpp"
+#include "apps/pictures.hpp"
+#include "apps/run_report.hpp"
+#include "apps/run_settings.hpp"
+
+namespace almond::app {
+namespace {
+
+struct CompareArguments {
+  std::vector<std::string> names, solvers;
+  SceneArguments scene;
+  std::string replay = "compare.html";
+  PictureArguments pictures;
+};
+
+bool is_page(const std::string& name) { return name.size() > 5 && name.compare(name.size() - 5, 5, ".html") == 0; }
+
+/// Runs the scene by one solver and packs what there was to see.
+std::string run_by(const SceneArguments& arguments, const std::string& solver, const InterruptGuard& interrupt) {
+  SceneArguments own = arguments;
+  own.solver = solver;
+  scenes::LoadedScene loaded = make_scene(own);
+  scenes::Scene& scene = loaded.scene;
+  Simulation simulation(std::move(scene.model), scene.options, own.seed);
+  ReplayOptions kept;
+  kept.title = scene.name + ", " + solver;
+  Replay replay(simulation.model(), make_looks(simulation.model(), loaded.looks), simulation.options().dt, kept);
+  RunOptions options;
+  options.steps = scene.steps;
+  options.replay = &replay;
+  Progress progress;
+  options.after_step = [&](const RunProgress& now) {
+    if (now.done % 20 == 0)
+      progress.show(kept.title + ": " + std::to_string(now.done) + " / " + std::to_string(now.all) + " steps");
+    return !interrupt.raised();
+  };
+  const RunRecord record = run_scene(scene, simulation, options);
+  progress.clear();
+  require(!record.interrupted, "interrupted: nothing is written");
+  std::vector<std::pair<std::string, std::string>> facts = {{"run", run_headline(simulation, record)}};
+  for (const RunFact& fact : run_facts(simulation, record)) facts.emplace_back(fact.name, fact.text);
+  std::fprintf(stderr, "%s", run_summary(scene, simulation, record, false).c_str());
+  return replay.finish(simulation, facts);
+}
+
+int run_compare(CompareArguments& arguments) {
+  require(!arguments.names.empty(), "compare: expected replays (.html), or a scene and --solver");
+  const auto pages = std::count_if(arguments.names.begin(), arguments.names.end(), is_page);
+  const bool files = pages == static_cast<std::ptrdiff_t>(arguments.names.size());
+  require(files || (pages == 0 && arguments.names.size() == 1),
+          "compare: expected either replays (.html) or one scene, not both");
+  require(!files || arguments.solvers.empty(), "compare: --solver is for scenes, replays have been solved");
+  require(files || arguments.solvers.size() >= 2, "compare: a scene needs two solvers or more: --solver auto pgs");
+  check_output("--replay", arguments.replay);
+  check_output("--png", arguments.pictures.png);
+  static_cast<void>(page_alone());
+  const CaptureOptions capture = check_pictures(arguments.pictures);
+  std::vector<std::string> replays;
+  if (files) {
+    for (const std::string& name : arguments.names)
+      for (std::string& replay : replays_of_page(read_file(name), name)) replays.push_back(std::move(replay));
+    require(replays.size() >= 2, "compare: " + arguments.names[0] + " holds one run, expected two or more");
+  } else {
+    for (const std::string& solver : arguments.solvers) static_cast<void>(solver_from_string(solver));
+    arguments.scene.name = arguments.names[0];
+    arguments.scene.looks = true;
+    const InterruptGuard interrupt;
+    for (const std::string& solver : arguments.solvers) replays.push_back(run_by(arguments.scene, solver, interrupt));
+  }
+  const std::string html = make_page(replays);
+  write_output(arguments.replay, html);
+  if (arguments.replay != "-") std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());
+  write_pictures(arguments.pictures, capture, html);
+  return kDone;
+}
+
+}  // namespace
+
+Action add_compare_command(CLI::App& command) {
+  const auto o = std::make_shared<CompareArguments>();
+  SceneArguments& s = o->scene;
+  command.add_option("NAME", o->names, "replays written by almond run --replay, or one scene or robot file");
+  command.add_option("--solver", o->solvers, "of a scene: two or more solvers, auto pgs");
+  command.add_option("--replay", o->replay, "the page to write (default compare.html)");
+  expect_whole(command.add_option("--steps", s.steps, "number of steps (default: the scene's)"));
+  expect_number(command.add_option("--dt", s.dt, "time step in seconds"));
+  expect_number(command.add_option("--budget-ms", s.budget_ms, "wall-clock limit of each step's solve"));
+  expect_whole(command.add_option("--max-iters", s.max_iterations, "limit of outer iterations of each step"));
+  expect_seed(command.add_option("--seed", s.seed, "decides everything random in a scene (default 0)"));
+  command.add_option("--set", s.assignments, "key=value, as in almond run; may be repeated")->allow_extra_args(false);
+  add_picture_options(command, o->pictures);
+  add_file_options(command, s.file);
+  return [o] { return run_compare(*o); };
+}
+
+}  // namespace almond::app
