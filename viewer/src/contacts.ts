@@ -15,7 +15,7 @@ export interface ContactLook {
 /** Open, stick, slip: told apart by every kind of colour vision. */
 export const modeColors = ['#8a929c', '#1b87cf', '#f08c00'];
 export const modeNames = ['open', 'stick', 'slip'];
-export const residualStops = ['#3b1f6b', '#3b528b', '#21918c', '#5ec962', '#fde725'];
+export const residualStops = ['#5b3c99', '#3f6bb0', '#21918c', '#5ec962', '#fde725'];
 
 /** Powers of ten between which residuals are coloured. */
 export interface ResidualRange {

@@ -107,7 +107,7 @@ function playerKeys(player: Player): void {
 
 function showError(error: unknown): void {
   const known = error instanceof FormatError;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = (error instanceof Error && error.message) || String(error);
   const webgl = /webgl/i.test(message);
   const heading = webgl ? 'This browser shows no 3D pictures' : 'This replay cannot be shown';
   const advice = webgl
@@ -121,7 +121,13 @@ function showError(error: unknown): void {
     h(
       'div',
       { class: 'overlay', id: 'error', role: 'alert' },
-      h('div', { class: 'card' }, h('h2', {}, heading), h('p', {}, `${message}.`), h('p', { class: 'soft' }, advice)),
+      h(
+        'div',
+        { class: 'card' },
+        h('h2', {}, heading),
+        h('p', {}, `${message[0].toUpperCase()}${message.slice(1)}.`),
+        h('p', { class: 'soft' }, advice),
+      ),
     ),
   );
 }

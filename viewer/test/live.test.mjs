@@ -29,7 +29,10 @@ describe('live', { skip }, () => {
     assert.ok(difference(early, await pixels(page)) > 0.005);
     assert.ok((await page.locator('.plot').count()) >= 3);
     assert.deepEqual(complaints, []);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.waitForTimeout(1500);
     await page.screenshot({ path: join(results, 'desktop_light_live.png') });
+    await page.setViewportSize({ width: 1000, height: 640 });
   });
 
   test('pauses, steps, starts again and runs', async () => {
