@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup setup-test build demo test bench peers layers format check-format tidy clean \
-        test-release test-dev test-tsan test-python
+        test-release test-dev test-tsan test-python test-viewer
 
 JOBS ?= $(shell nproc)
 # Warnings are errors here; `make build WERROR=OFF` for a compiler newer than ours.
@@ -39,9 +39,10 @@ bench: build ## Compare solvers on a folder of problem files: make bench ARGS="F
 peers: ## Install other people's solvers, which the benchmarks then run beside ours
 	@tools/setup peers
 
-test: setup-test test-release test-dev test-tsan test-python ## Layers, format, tests, sanitizers, Python oracles: what CI runs
+test: setup-test test-release test-dev test-tsan test-python test-viewer ## Layers, format, tests, sanitizers, Python oracles: what CI runs
 	@for log in release dev tsan; do printf '%-8s' $$log; grep 'tests passed' build/test-$$log.log; done
 	@printf '%-8s' python && tail -n 1 build/test-python.log
+	@printf '%-8s' viewer && tail -n 1 build/test-viewer.log
 
 test-release: setup layers check-format ## Tests of the optimised build
 	@$(call build_preset,release,build,all)
@@ -59,6 +60,13 @@ test-tsan: setup ## Tests that run threads, with ThreadSanitizer
 
 test-python: setup-test build ## Python tests and oracles
 	@.venv/bin/python -m pytest -q tests | tee build/test-python.log
+
+# One browser at a time: without a graphics card each draws with all cores.
+test-viewer: setup-test build ## The web page: types, format, and in a real browser
+	@if command -v npm >/dev/null; then \
+	  cd viewer && npm run --silent check && npm test --silent | tee ../build/test-viewer.log | grep -E '^(not ok|# (tests|pass|fail|skipped))' ; \
+	  awk '/^# (pass|fail|skipped)/ {printf "%s %s  ", $$3, $$2} END {print ""}' ../build/test-viewer.log >> ../build/test-viewer.log; \
+	else echo "no npm: the web page is not tested" | tee build/test-viewer.log; fi
 
 layers: ## Check who includes whom
 	@python3 tests/check_layers.py

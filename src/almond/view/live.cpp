@@ -354,8 +354,10 @@ struct Live::Impl {
       append(c.p.data(), 3, "%.6g", row);
       append(c.n.data(), 3, "%.4g", row);
       append(c.force.data(), 3, "%.4g", row);
-      const double rest[] = {static_cast<double>(c.mode), c.residual, c.mu};
+      const double rest[] = {static_cast<double>(c.mode), c.residual, c.mu, static_cast<double>(c.geom_a),
+                             static_cast<double>(c.geom_b)};
       append(rest, 3, "%.3g", row);
+      append(rest + 3, 2, "%.0f", row);
       contacts += row + "]";
     }
     const Json values = {{"residual", report.residual},

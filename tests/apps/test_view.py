@@ -1,0 +1,221 @@
+"""The program as people look at it: replays, pictures, and a live view over the network of this machine."""
+
+import base64
+import gzip
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("ALMOND_PROGRAM", str(ROOT / "build" / "almond"))
+
+
+def run(*words, cwd=None):
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=300, cwd=cwd)
+
+
+def has_page():
+    done = run("run", "tower", "--steps", "1", "--replay", "-")
+    return done.returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not has_page(), reason="built without the web page (no npm)")
+
+
+def header_of(page):
+    """Header and sections of the replays in a page."""
+    found = re.findall(r'<script type="application/x-almond-replay">([^<]*)</script>', page)
+    out = []
+    for text in found:
+        data = gzip.decompress(base64.b64decode(text))
+        assert data[:8] == b"almondR1"
+        length = struct.unpack("<I", data[8:12])[0]
+        out.append((json.loads(data[12 : 12 + length]), data[12 + length :]))
+    return out
+
+
+def test_replay_is_one_file_without_links(tmp_path):
+    path = tmp_path / "out.html"
+    done = run("run", "tower", "--steps", "40", "--fps", "120", "--inside", "3", "--replay", path)
+    assert done.returncode == 0, done.stderr
+    page = path.read_text(encoding="utf-8")
+    assert not re.search(r'<(script|link|img)[^>]*\b(src|href)\s*=\s*["\']?https?:', page), "something is fetched"
+    ((header, _),) = header_of(page)
+    assert header["title"] == "tower" and header["frames"]["count"] == 21
+    assert 3 in [step["step"] for step in header["inside"]]
+    assert {"run", "solver", "residual", "converged"} <= {name for name, _ in header["facts"]}
+
+
+def test_ten_seconds_of_a_pile_stay_small(tmp_path):
+    path = tmp_path / "out.html"
+    done = run("run", "quadrupeds", "--steps", "2400", "--replay", path)
+    assert done.returncode == 0, done.stderr
+    assert path.stat().st_size < 10e6
+
+
+def test_compare_joins_replays(tmp_path):
+    for solver in ("auto", "pgs"):
+        done = run("run", "tower", "--steps", "8", "--solver", solver, "--replay", tmp_path / f"{solver}.html")
+        assert done.returncode == 0, done.stderr
+    done = run("compare", tmp_path / "auto.html", tmp_path / "pgs.html", "--replay", tmp_path / "both.html")
+    assert done.returncode == 0, done.stderr
+    assert len(header_of((tmp_path / "both.html").read_text(encoding="utf-8"))) == 2
+    done = run("compare", "tower", "--solver", "auto", "--solver", "pgs", "--steps", "8", "--replay", tmp_path / "own.html")
+    assert done.returncode == 0, done.stderr
+    titles = [header["title"] for header, _ in header_of((tmp_path / "own.html").read_text(encoding="utf-8"))]
+    assert titles == ["tower, auto", "tower, pgs"]
+
+
+@pytest.mark.parametrize(
+    "words, part",
+    [
+        (["run", "tower", "--replay", "/nowhere/out.html"], "/nowhere"),
+        (["run", "tower", "--fps", "0", "--replay", "x.html"], "frames per second"),
+        (["run", "tower", "--camera", "1,2,3", "--png", "x.png"], "x,y,z,tx,ty,tz"),
+        (["run", "tower", "--camera", "1,2,3,1,2,3", "--png", "x.png"], "looks at where it is"),
+        (["run", "tower", "--size", "10x10", "--png", "x.png"], "WIDTHxHEIGHT"),
+        (["run", "tower", "--size", "big", "--png", "x.png"], "WIDTHxHEIGHT"),
+        (["run", "tower", "--video", "-"], "standard output"),
+        (["run", "tower", "--video-speed", "-1", "--png", "x.png"], "--video-speed"),
+        (["compare"], "expected replays"),
+        (["compare", "tower"], "two solvers or more"),
+        (["compare", "tower", "--solver", "auto", "--solver", "magic"], "magic"),
+        (["compare", "missing.html", "other.html"], "missing.html"),
+        (["view", "nothing"], "nothing"),
+        (["view", "tower", "--port", "99999", "--no-browser"], "0 to 65535"),
+        (["view", "tower", "--host", "203.0.113.7", "--no-browser"], "cannot listen"),
+    ],
+)
+def test_bad_words_get_one_line(words, part, tmp_path):
+    done = run(*words, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert part in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_damaged_replay_is_refused(tmp_path):
+    path = tmp_path / "a.html"
+    path.write_text('<script type="application/x-almond-replay">%%%</script>', encoding="utf-8")
+    done = run("compare", path, path, cwd=tmp_path)
+    assert done.returncode == 2 and "a.html" in done.stderr
+
+
+chromium = next((name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)), None)
+
+
+@pytest.mark.skipif(chromium is None, reason="no Chromium here")
+def test_picture(tmp_path):
+    path = tmp_path / "out.png"
+    done = run("run", "tower", "--steps", "24", "--png", path, "--size", "320x200", "--show-contacts", "--picture-time", "0.05")
+    assert done.returncode == 0, done.stderr
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">II", data[16:24]) == (320, 200)
+    assert len(data) > 4000, "blank"
+
+
+class Viewer:
+    """`almond view` in a process of its own."""
+
+    def __init__(self, *words):
+        self.process = subprocess.Popen(
+            [PROGRAM, "view", *words, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.address = self.process.stdout.readline().strip()
+        assert self.address, self.process.stderr.read()
+        self.host = self.address[len("http://") : -1]
+
+    def ask(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection(self.host, timeout=20)
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body=body, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def command(self, **fields):
+        return self.ask("POST", "/api/command", json.dumps(fields), Content_Type="application/json")
+
+    def snapshots(self):
+        connection = http.client.HTTPConnection(self.host, timeout=20)
+        connection.request("GET", "/api/stream")
+        answer = connection.getresponse()
+        assert answer.getheader("Content-Type").startswith("text/event-stream")
+        while True:
+            line = answer.readline()
+            assert line, "the stream has ended"
+            if line.startswith(b"data: {") and len(line) > 20:
+                yield json.loads(line[6:])
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(timeout=20)
+
+
+@pytest.fixture
+def viewer():
+    viewer = Viewer("tower")
+    yield viewer
+    if viewer.process.poll() is None:
+        viewer.end()
+
+
+def test_live_view_runs_and_obeys(viewer):
+    assert viewer.address.startswith("http://127.0.0.1:")
+    status, page = viewer.ask("GET", "/")
+    assert status == 200 and b"<!--ALMOND-DATA-->" in page
+    status, blob = viewer.ask("GET", "/api/scene")
+    assert status == 200 and gzip.decompress(blob)[:8] == b"almondR1"
+    stream = viewer.snapshots()
+    first = next(stream)
+    assert next(s for s in stream if s["step"] > first["step"])["status"] == "solved"
+    assert viewer.command(type="pause")[0] == 200
+    paused = next(s for s in stream if s["paused"])
+    assert viewer.command(type="step")[0] == 200
+    assert next(s for s in stream if s["step"] > paused["step"])["step"] == paused["step"] + 1
+    assert viewer.command(type="set", name="solver", value="pgs")[0] == 200
+    deadline = time.time() + 10
+    while json.loads(viewer.ask("GET", "/api/controls")[1])["choices"][0]["value"] != "pgs":
+        assert time.time() < deadline
+    viewer.command(type="step")
+    next(s for s in stream if s["step"] > paused["step"] + 1)
+    status, inside = viewer.ask("GET", "/api/step")
+    assert status == 200 and [t["solver"] for t in json.loads(inside)["traces"]] == ["pgs", "auto"]
+    assert viewer.ask("GET", "/api/problem.npz")[1][:2] == b"PK"
+    other = viewer.snapshots()  # a second page
+    assert next(other)["step"] >= paused["step"]
+    assert viewer.end() == 0
+
+
+def test_live_view_refuses_others(viewer):
+    own = viewer.host
+    assert viewer.ask("GET", "/", Origin="http://" + own)[0] == 200
+    assert viewer.ask("GET", "/api/scene", Origin="http://example.org")[0] == 403
+    assert viewer.ask("GET", "/api/scene", Host="example.org")[0] == 403
+    assert viewer.ask("POST", "/api/command", '{"type":"pause"}', Content_Type="text/plain")[0] == 415
+    assert viewer.ask("POST", "/api/command", '{"type":"pause"}', Content_Type="application/json", Origin="http://example.org")[0] == 403
+    for body in ("", "{", '{"type":"fly"}', "[" * 20000, '{"type":"set","name":"dt","value":1e999}'):
+        assert viewer.ask("POST", "/api/command", body, Content_Type="application/json")[0] == 400, body
+    assert viewer.ask("POST", "/api/command", "x" * 200000, Content_Type="application/json")[0] in (400, 413)
+    assert viewer.ask("GET", "/etc/passwd")[0] == 404
+    assert next(viewer.snapshots())["status"] == "solved"
+
+
+def test_two_views_have_ports_of_their_own(viewer):
+    other = Viewer("tower")
+    assert other.address != viewer.address
+    assert other.end() == 0
+
+
+def test_replay_is_served(tmp_path):
+    assert run("run", "tower", "--steps", "4", "--replay", tmp_path / "a.html").returncode == 0
+    viewer = Viewer(str(tmp_path / "a.html"))
+    assert header_of(viewer.ask("GET", "/")[1].decode("utf-8"))[0][0]["title"] == "tower"
+    assert viewer.end() == 0
