@@ -17,7 +17,7 @@ from test_bad_input import complaint
 CONTRACT = [
     "scene", "solver", "dt", "steps", "dofs", "bodies", "threads", "seed", "state_hash", "contacts", "step_ms", "solve_ms", "collide_ms",
     "residual", "penetration_mm", "unconverged_steps", "dropped_contacts", "peak_rss_mb", "success", "metrics", "time_s",
-    "real_time_factor", "status_counts", "energy", "reduced_contacts", "suspicious_depths", "interrupted", "remarks",
+    "real_time_factor", "status_counts", "energy", "reduced_contacts", "suspicious_depths", "jammed_steps", "interrupted", "remarks",
 ]
 STATUSES = ["solved", "max-iterations", "time-budget", "stalled", "infeasible", "numerical-error"]
 # A small scene with many contacts, and one where bodies touch several others.
@@ -376,7 +376,7 @@ def test_one_output_that_fails_does_not_take_the_others_along(almond, tmp_path):
         (["towr"], "tower"),
         (["zzzzzzzz"], "almond scenes"),
         (["tower", "slope"], "unexpected argument"),
-        (["tower", "--replay", "x.html"], "--replay: no such option"),
+        (["tower", "--record", "x.html"], "--record: no such option"),
         (["tower", "--step", "5"], "--steps"),
         (["tower", "--steps", "0"], "--steps 0: expected at least 1"),
         (["tower", "--steps", "-3"], "--steps -3: expected at least 1"),

@@ -144,6 +144,7 @@ Server::Server(const std::string& host, int port, std::string page, Live* live) 
   });
   impl_->bind(port);
   impl_->thread = std::thread([this] { impl_->server.listen_after_bind(); });
+  while (!impl_->server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // stop() needs that
 }
 
 Server::~Server() { stop(); }
