@@ -239,6 +239,12 @@ double parse_value(const std::string& key, const std::string& text) {
   return *value;
 }
 
+double parse_number(const std::string& option, const std::string& text) {
+  const std::optional<double> value = parse_exactly<double>(text);
+  require(value.has_value() && std::isfinite(*value), option + ": expected a finite number");
+  return *value;
+}
+
 int parse_whole_value(const std::string& key, const std::string& text) {
   const std::optional<int> value = parse_whole<int>(text);
   if (!value) refuse(key, text, kWholeNumber);

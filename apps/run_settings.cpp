@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <variant>
 
 #include "almond/base/check.hpp"
@@ -92,8 +93,10 @@ scenes::LoadedScene load_file(const std::string& path, const FileArguments& argu
     if (arguments.keyframe) robot.keyframe = *arguments.keyframe;
     options.search.insert(options.search.begin(), arguments.search.begin(), arguments.search.end());
     for (const std::string& assignment : arguments.joints) {
-      const auto [name, value] = split_assignment(assignment);
-      options.joints[name] = parse_value(name, value);
+      const std::size_t equals = assignment.rfind('=');
+      require(equals != std::string::npos && equals > 0, "--joint " + assignment + ": expected NAME=VALUE");
+      options.joints[assignment.substr(0, equals)] =
+          parse_number("--joint " + assignment, assignment.substr(equals + 1));
     }
     robot.hold = robot.hold || arguments.hold;
     options.self_collision = options.self_collision && !arguments.no_self_collision;
@@ -101,13 +104,24 @@ scenes::LoadedScene load_file(const std::string& path, const FileArguments& argu
   if (arguments.floor) {
     description.floor_below = *arguments.floor == "below";
     if (description.floor_below) description.floor.reset();
-    if (!description.floor_below) description.floor = parse_value("--floor", *arguments.floor);
+    if (!description.floor_below) description.floor = parse_number("--floor " + *arguments.floor, *arguments.floor);
   }
   for (std::size_t i = 0; i < arguments.objects.size(); ++i)
     description.objects.push_back(parse_object(arguments.objects[i], "--object"));
-  scenes::LoadedScene loaded = scenes::load_scene(description, with_looks);
-  require(!arguments.strict || loaded.notes.ignored.empty(),
-          path + ": has elements without effect: " + ignored_text(loaded.notes) + " (--strict)");
+  scenes::LoadedScene loaded;
+  try {
+    loaded = scenes::load_scene(description, with_looks);
+  } catch (const Error& error) {  // what the builder says of an element does not name the file
+    const std::string what = error.what();
+    throw Error(what.find(path) == std::string::npos ? path + ": " + what : what);
+  }
+  FileNotes counts;  // what is seen, sensed or told to controllers moves nothing
+  static const std::set<std::string> kHarmless = {"visual",      "material", "transmission", "safety_controller",
+                                                  "calibration", "sensor"};
+  for (const auto& [kind, count] : loaded.notes.ignored)
+    if (kHarmless.count(kind) == 0) counts.ignored[kind] = count;
+  require(!arguments.strict || counts.ignored.empty(),
+          path + ": has elements without effect: " + ignored_text(counts) + " (--strict)");
   return loaded;
 }
 

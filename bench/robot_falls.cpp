@@ -7,6 +7,7 @@
 #include "almond/base/check.hpp"
 #include "almond/base/timer.hpp"
 #include "almond/load/file_io.hpp"
+#include "almond/load/xml_scan.hpp"
 #include "bench/runs.hpp"
 #include "scenes/file_scene.hpp"
 
@@ -14,20 +15,6 @@ namespace almond::bench {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Name of the first element of an XML text; empty: there is none.
-std::string root_element(const std::string& text) {
-  std::size_t at = 0;
-  while ((at = text.find('<', at)) != std::string::npos) {
-    const bool comment = text.compare(at, 4, "<!--") == 0;
-    if (comment || text[at + 1] == '?' || text[at + 1] == '!') {
-      at = text.find(comment ? "-->" : ">", at + 1);
-      continue;
-    }
-    return text.substr(at + 1, text.find_first_of(" \t\r\n/>", at + 1) - at - 1);
-  }
-  return "";
-}
 
 bool has_floor(const Model& model) {
   return std::any_of(model.geoms.begin(), model.geoms.end(), [&](const Geom& geom) {

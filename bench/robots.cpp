@@ -198,8 +198,8 @@ void add_claims(const std::vector<RobotRow>& rows, double seconds, Report& repor
   }
   char claim[80];
   std::snprintf(claim, sizeof claim, "%.3g s of fall on a floor", seconds);
-  add_count(rows, report, claim, "every step solved, all finite, no overlap above 1 mm but what a file starts with", is_row,
-            [](const RobotRow& row) { return row.fall.good(); });
+  add_count(rows, report, claim, "every step solved, all finite, no overlap above 1 mm but what a file starts with",
+            is_row, [](const RobotRow& row) { return row.fall.good(); });
 }
 
 /// Why a row is no row, or not compared.

@@ -7,7 +7,9 @@
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "almond/collision/broadphase.hpp"
+#include "almond/load/file_io.hpp"
 #include "almond/load/urdf.hpp"
+#include "almond/load/xml_scan.hpp"
 #include "almond/sim/assemble.hpp"
 #include "almond/sim/overlaps.hpp"
 
@@ -19,6 +21,14 @@ std::string extension_of(const std::string& path) {
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
   return extension;
+}
+
+/// By name, or where that says .xml, by what is in it: MuJoCo would read URDF in a way of its own.
+bool is_urdf(const std::string& path) {
+  if (extension_of(path) == ".urdf") return true;
+  std::error_code error;
+  if (extension_of(path) != ".xml" || !std::filesystem::is_regular_file(path, error)) return false;
+  return root_element(read_file(path)) == "robot";
 }
 
 constexpr double kBelow = 0.05;  // [m] from the lowest point down to a floor that is put below
@@ -36,7 +46,7 @@ Part add_robot(ModelBuilder& builder, const SceneRobot& robot, const SceneFile& 
   Part part;
   part.first_body = builder.so_far().num_bodies();
   part.hold = robot.hold;
-  if (extension_of(robot.path) == ".urdf") {
+  if (is_urdf(robot.path)) {
     require(robot.keyframe.empty(), robot.path + ": keyframe " + quote(robot.keyframe) + ": URDF has none");
     part.motors = add_urdf(builder, robot.path, robot.options, out.notes).motors;
   } else {
@@ -48,6 +58,14 @@ Part add_robot(ModelBuilder& builder, const SceneRobot& robot, const SceneFile& 
         if (key.name == robot.keyframe) ctrl = key.ctrl;
     }
     out.controls.insert(out.controls.end(), file.controls.begin(), file.controls.end());
+    if (first_mjcf && description.robots.size() > 1)
+      out.notes.said.push_back("friction of all pairs in the scene is the larger of the two, as in MJCF, because of " +
+                               quote(robot.path));
+    if (!first_mjcf && !description.time_step && file.time_step != out.scene.options.dt)
+      out.notes.said.push_back(robot.path + ": its time step of " + to_text(file.time_step) +
+                               " s gives way to that of the file before");
+    if (!first_mjcf && !description.gravity && file.gravity != builder.so_far().gravity)
+      out.notes.said.push_back(robot.path + ": its gravity gives way to that of the file before");
     if (first_mjcf) {
       if (!description.gravity) builder.set_gravity(file.gravity);
       if (!description.time_step) out.scene.options.dt = file.time_step;
@@ -124,7 +142,13 @@ void hold_joints(ModelBuilder& builder, const std::vector<Part>& parts) {
     for (int b = part.first_body; part.hold && b < part.end_body; ++b) hold(part, b);
 }
 
-/// Bodies of one robot that lie in each other at the start.
+/// The body that a body hangs on in the end, over all joints.
+int root_of(const Model& model, int body) {
+  while (model.bodies[body].parent >= 0) body = model.bodies[body].parent;
+  return body;
+}
+
+/// Links of one mechanism that lie in each other at the start. Things that lie about are pushed apart instead.
 void exclude_pairs(ModelBuilder& builder, const Model& model, const std::vector<Part>& parts, FileNotes& notes) {
   constexpr double kDepth = 1e-4;  // [m]
   int count = 0;
@@ -133,7 +157,7 @@ void exclude_pairs(ModelBuilder& builder, const Model& model, const std::vector<
     const bool own = std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
       return overlap.body_a >= part.first_body && overlap.body_b < part.end_body;
     });
-    if (!own) continue;
+    if (!own || root_of(model, overlap.body_a) != root_of(model, overlap.body_b)) continue;
     builder.exclude(overlap.body_a, overlap.body_b);
     ++count;
     if (overlap.depth > deepest.depth) deepest = overlap;
@@ -184,7 +208,7 @@ LoadedScene load_scene(const SceneFile& description, bool with_looks) {
   for (SceneRobot robot : description.robots) {
     robot.options.looks = with_looks ? &out.looks : nullptr;
     parts.push_back(add_robot(builder, robot, description, first_mjcf, out));
-    first_mjcf = first_mjcf && extension_of(robot.path) == ".urdf";
+    first_mjcf = first_mjcf && is_urdf(robot.path);
   }
   for (std::size_t i = 0; i < description.objects.size(); ++i)
     add_object(builder, description.objects[i], static_cast<int>(i));

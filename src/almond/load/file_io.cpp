@@ -16,6 +16,8 @@ namespace almond {
 std::string read_file(const std::string& path) {
   std::error_code code;
   require(!std::filesystem::is_directory(path, code), path + ": is a folder, expected a file");
+  require(!std::filesystem::exists(path, code) || std::filesystem::is_regular_file(path, code),
+          path + ": is a device or a pipe, expected a file");
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   require(in.good(), path + ": cannot be opened (" + std::strerror(errno) + ")");

@@ -64,7 +64,7 @@ void start_at_keyframe(ModelBuilder& builder, const MjcfFile& file, const std::s
   const Keyframe& key = file.keyframes[found - names.begin()];
   for (std::size_t j = 0; j < file.joints.size(); ++j) {
     const int joint = file.joints[j];
-    if (joint < 0) continue;
+    if (joint < 0 || file.given[j] != 0) continue;
     const double* qpos = key.qpos.data() + file.qpos[j];
     const Model& so_far = builder.so_far();
     builder.set_start(joint, joint_position(so_far.joints[joint], qpos, file.X_WF));
@@ -177,7 +177,10 @@ void start_joint(MjcfReader& r, int j, int joint) {
   const Joint& made = r.builder.so_far().joints[joint];
   const std::string name = r.m.names + r.m.name_jntadr[j];
   const auto wanted = r.options.joints.find(name);
-  if (wanted != r.options.joints.end() && num_positions(made.kind) == 1) {
+  if (wanted != r.options.joints.end()) {
+    require(num_positions(made.kind) == 1, "joint " + quote(name) + ": is a " + to_string(made.kind) +
+                                               " joint, expected one that a single start value can set");
+    r.file.given[j] = 1;
     r.builder.set_start(joint, VecX::Constant(1, wanted->second));
   } else if (made.kind != JointKind::kFree) {  // a free joint starts where the body is
     r.builder.set_start(joint, joint_position(made, r.m.qpos0 + r.m.jnt_qposadr[j], {}));
@@ -258,6 +261,7 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const FileOptions& opt
   const int first = builder.so_far().num_bodies();
   file.bodies.assign(m.nbody, kGround);
   file.joints.assign(m.njnt, -1);
+  file.given.assign(m.njnt, 0);
   file.qpos.assign(m.njnt, 0);
   file.dof.assign(m.njnt, 0);
   for (int b = 1; b < m.nbody; ++b) read_body(r, b);

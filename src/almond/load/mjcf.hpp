@@ -36,6 +36,7 @@ struct MjcfFile {
   std::vector<int> bodies;        // (bodies of the file) ours; kGround for its world
   std::vector<int> joints;        // (joints of the file) ours
   std::vector<int> qpos, dof;     // (joints of the file) their places in qpos and qvel
+  std::vector<char> given;        // (joints of the file) start value asked for: a keyframe leaves it
   std::vector<int> geoms;         // (geoms of the file) ours, -1: does not collide
   std::vector<Control> controls;  // (controls of the file); drive -1: has no effect
   std::vector<Keyframe> keyframes;

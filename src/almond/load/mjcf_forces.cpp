@@ -61,11 +61,11 @@ bool make_closure(MjcfReader& r, int i, const std::vector<int>& tendon_of, Closu
   if (m.eq_type[i] == mjEQ_CONNECT) {
     closure.X_a.p = vec3(data);
     closure.X_b.p = vec3(data + 3);
-  } else {  // data: point of body 2, then where body 2 is in body 1
+  } else {  // data: point of body 2, the same point of body 1, and how body 2 is turned in body 1
     closure.kind = ClosureKind::kWeld;
     const Vec4 q(data[6], data[7], data[8], data[9]);
     closure.X_b.p = vec3(data);
-    closure.X_a = Pose{quaternion_to_matrix(q.normalized()), vec3(data + 3)} * closure.X_b;
+    closure.X_a = {quaternion_to_matrix(q.normalized()), vec3(data + 3)};
   }
   // The file's world may lie elsewhere.
   if (m.eq_obj1id[i] == 0) closure.X_a = r.file.X_WF * closure.X_a;
@@ -257,7 +257,12 @@ void read_actuators(MjcfReader& r, const std::vector<int>& tendon_of) {
   for (int i = 0; i < m.nactuator; ++i) {
     Control control;
     control.name = r.name_of(m.name_actuatoradr, i, "actuator" + std::to_string(i));
-    if (r.disabled(mjDSBL_ACTUATION) || !read_actuator(r, i, tendon_of, control)) {
+    const int group = m.actuator_group[i];
+    const bool off =
+        r.disabled(mjDSBL_ACTUATION) || (group >= 0 && group < 31 && (m.opt.disableactuator >> group & 1) != 0);
+    if (off) {
+      r.notes.said.push_back("actuator " + quote(control.name) + " is switched off in the file");
+    } else if (!read_actuator(r, i, tendon_of, control)) {
       control.drive = -1;
       r.ignore("actuator (site, body, ball joint, muscle, activation, negative gain, ...)");
     }

@@ -249,13 +249,16 @@ void read_geoms(MjcfReader& r) {
     spec.name = r.name_of(m.name_geomadr, g, "geom" + std::to_string(g));
     spec.body = r.file.bodies[body];
     spec.X_BG = geom_pose(m, g, r.file.X_WF);
-    spec.material.mu = m.geom_condim[g] == 1 ? 0.0 : m.geom_friction[3 * g];
+    spec.material.mu = m.geom_friction[3 * g];
+    spec.material.smooth = m.geom_condim[g] == 1;  // a pair has the larger condim of the two, and the larger friction
     const int kind = classes.index(m.geom_contype[g], m.geom_conaffinity[g]);
     spec.group = 1U << kind;
     spec.mask = classes.mask(kind);
     r.file.geoms[g] = r.builder.add_geom(spec);
     r.ignore("torsional or rolling friction of a geom (condim 4, 6)", m.geom_condim[g] > 3);
     r.ignore("priority of a geom", m.geom_priority[g] != 0);
+    r.ignore("margin or gap of a geom (contacts are rigid)", m.geom_margin[g] != 0.0 || m.geom_gap[g] != 0.0);
+    r.ignore("solref of a geom that makes it bounce or stick (contacts are rigid)", m.geom_solref[mjNREF * g] < 0.0);
     r.ignore("adhesion of a geom", m.geom_adhesion[g] != 0.0);
     bool belt = false;
     for (int k = 0; k < 6; ++k) belt = belt || m.geom_surfacevel[6 * g + k] != 0.0;
@@ -278,6 +281,9 @@ void read_filters(MjcfReader& r) {
     if (a < 0 || b < 0) continue;
     r.builder.add_pair(a, b, {m.pair_dim[i] == 1 ? 0.0 : m.pair_friction[5 * i], 0.0});
     r.ignore("torsional or rolling friction of a pair (condim 4, 6)", m.pair_dim[i] > 3);
+    const mjtNum* friction = m.pair_friction + 5 * i;
+    r.ignore("second friction coefficient of a pair", m.pair_dim[i] > 1 && friction[1] != friction[0]);
+    r.ignore("margin or gap of a pair (contacts are rigid)", m.pair_margin[i] != 0.0 || m.pair_gap[i] != 0.0);
   }
 }
 

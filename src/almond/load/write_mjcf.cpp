@@ -1,5 +1,7 @@
 #include "almond/load/write_mjcf.hpp"
 
+#include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
@@ -142,7 +144,8 @@ void write_geom(Writer& w, int g, int depth) {
   if (geom.material.restitution > 0.0) ++w.notes.ignored["restitution of a geom"];
   const std::string form = shape(w, geom.shape);
   w.indent(depth);
-  w.worldbody += "<geom" + attribute("name", geom.name) + form + pose(X) + attribute("condim", "3") +
+  w.worldbody += "<geom" + attribute("name", geom.name) + form + pose(X) +
+                 attribute("condim", geom.material.smooth ? "1" : "3") +
                  attribute("friction", text(geom.material.mu) + " 0 0");
   if (geom.group != 1 || geom.mask != 0xffffffffU)
     w.worldbody += attribute("contype", std::to_string(static_cast<std::int32_t>(geom.group))) +
@@ -185,6 +188,32 @@ Pose rest_pose(const Model& model, int body) {
   return joint.X_PJ;
 }
 
+/// A link called "world", of which URDF has many, is not MuJoCo's.
+std::string body_name(const Model& model, int body) {
+  if (body < 0) return "world";
+  std::string name = model.bodies[body].name;
+  while (name == "world" ||
+         (name != model.bodies[body].name &&
+          std::any_of(model.bodies.begin(), model.bodies.end(), [&](const Body& b) { return b.name == name; })))
+    name += "_link";
+  return name;
+}
+
+/// MuJoCo takes no inertia but that of a real body: moments above 0, the largest at most the sum of the others.
+Mat3 make_acceptable(Writer& w, const Mat3& inertia) {
+  constexpr double kSmallest = 1e-6;  // of the largest moment
+  const Eigen::SelfAdjointEigenSolver<Mat3> eigen(inertia);
+  Vec3 moments = eigen.eigenvalues();
+  constexpr double kLeast = 1e-12;  // [kg m²]: MuJoCo takes anything smaller for 0
+  const double largest = moments.maxCoeff();
+  if (moments[0] >= 0.1 * kLeast && moments[0] + moments[1] >= moments[2]) return inertia;
+  moments = moments.cwiseMax(std::max(kSmallest * largest, kLeast));
+  moments[1] = std::max(moments[1], moments[2] * (1.0 + kSmallest) - moments[0]);
+  w.notes.ignored["inertia of a body, changed to one that MuJoCo takes"] += 1;
+  const Mat3 R = eigen.eigenvectors();
+  return R * moments.asDiagonal() * R.transpose();
+}
+
 void write_body(Writer& w, int body, Pose X_PB, int depth) {
   // Joints of folded bodies above, outermost first, in the frame of the one that carries the mass.
   std::vector<int> chain = {body};
@@ -197,10 +226,10 @@ void write_body(Writer& w, int body, Pose X_PB, int depth) {
   const int last = chain.back();
   const Body& b = w.model.bodies[last];
   w.indent(depth);
-  w.worldbody += "<body" + attribute("name", b.name) + pose(X_PB) + ">\n";
+  w.worldbody += "<body" + attribute("name", body_name(w.model, last)) + pose(X_PB) + ">\n";
   for (std::size_t i = 0; i < chain.size(); ++i) write_joint(w, w.model.joints[chain[i]], X_to_last[i], depth + 1);
   if (b.mass > 0.0) {
-    const Mat3& I = b.inertia;
+    const Mat3 I = make_acceptable(w, b.inertia);
     const double full[6] = {I(0, 0), I(1, 1), I(2, 2), I(0, 1), I(0, 2), I(1, 2)};
     w.indent(depth + 1);
     w.worldbody += "<inertial" + attribute("pos", list(b.com)) + attribute("mass", b.mass) +
@@ -220,8 +249,6 @@ void write_body(Writer& w, int body, Pose X_PB, int depth) {
   w.indent(depth);
   w.worldbody += "</body>\n";
 }
-
-std::string body_name(const Model& model, int body) { return body < 0 ? "world" : model.bodies[body].name; }
 
 std::string write_contacts(const Model& model) {
   std::string out;

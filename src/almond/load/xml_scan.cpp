@@ -204,4 +204,17 @@ std::vector<XmlElement> scan_xml(const std::string& text, const std::string& pla
   return Scanner(text, place).scan();
 }
 
+std::string root_element(const std::string& text) {
+  std::size_t at = 0;
+  while ((at = text.find('<', at)) != std::string::npos) {
+    const bool comment = text.compare(at, 4, "<!--") == 0;
+    if (comment || text[at + 1] == '?' || text[at + 1] == '!') {
+      at = text.find(comment ? "-->" : ">", at + 1);
+      continue;
+    }
+    return text.substr(at + 1, text.find_first_of(" \t\r\n/>", at + 1) - at - 1);
+  }
+  return "";
+}
+
 }  // namespace almond

@@ -23,4 +23,7 @@ struct XmlElement {
 /// holds more than 4 million elements.
 [[nodiscard]] std::vector<XmlElement> scan_xml(const std::string& text, const std::string& place);
 
+/// Name of the first element of an XML text; empty: there is none.
+[[nodiscard]] std::string root_element(const std::string& text);
+
 }  // namespace almond

@@ -157,6 +157,7 @@ Material combine(const Model& model, int geom_a, int geom_b) {
       material.mu = std::min(mu_a, mu_b);
       break;
   }
+  if (a.material.smooth && b.material.smooth) material.mu = 0.0;
   material.restitution = std::max(a.material.restitution, b.material.restitution);
   return material;
 }

@@ -61,6 +61,7 @@ struct Body {
 struct Material {
   double mu = 0.5;           // friction coefficient [-]
   double restitution = 0.0;  // Newton's coefficient in [0, 1]
+  bool smooth = false;       // no friction against another smooth one, whatever mu says
 };
 
 /// How two materials make one. Restitution is always the larger one.
