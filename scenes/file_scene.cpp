@@ -210,8 +210,11 @@ LoadedScene load_scene(const SceneFile& description, bool with_looks) {
     parts.push_back(add_robot(builder, robot, description, first_mjcf, out));
     first_mjcf = first_mjcf && is_urdf(robot.path);
   }
-  for (std::size_t i = 0; i < description.objects.size(); ++i)
+  for (std::size_t i = 0; i < description.objects.size(); ++i) {
+    const std::vector<std::string>& said = description.objects[i].notes.said;
+    out.notes.said.insert(out.notes.said.end(), said.begin(), said.end());
     add_object(builder, description.objects[i], static_cast<int>(i));
+  }
   if (description.floor || description.floor_below) {
     GeomSpec floor;
     floor.name = "floor";

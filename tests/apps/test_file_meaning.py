@@ -153,3 +153,60 @@ def test_strict_is_about_motion(tmp_path):
     (tmp_path / "a.xml").write_text(text, encoding="utf-8")
     done = almond("inspect", "a.xml", "--strict", cwd=tmp_path)
     assert done.returncode == 2 and "margin" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text, part",
+    [
+        ('<asset><hfield name="h" nrow="2000000" ncol="2000000" size="1 1 1 1"/></asset>', "points"),
+        ('<worldbody><replicate count="100000000"><geom size="1"/></replicate></worldbody>', "copies"),
+        ('<worldbody><replicate count="1000"><replicate count="1000"><geom size="1"/></replicate></replicate></worldbody>', "copies"),
+        ('<worldbody><body><flexcomp name="f" type="grid" count="4000 4000 40" dim="3"/></body></worldbody>', "copies"),
+    ],
+)
+def test_what_would_fill_the_memory_is_refused_also_when_included(tmp_path, text, part):
+    (tmp_path / "part.xml").write_text(f"<mujoco>{text}</mujoco>", encoding="utf-8")
+    (tmp_path / "whole.xml").write_text('<mujoco><include file="part.xml"/></mujoco>', encoding="utf-8")
+    (tmp_path / "loop.xml").write_text('<mujoco><include file="loop.xml"/></mujoco>', encoding="utf-8")
+    for name in ("part.xml", "whole.xml"):
+        done = almond("inspect", name, cwd=tmp_path)
+        assert done.returncode == 2 and "part.xml:1" in done.stderr and part in done.stderr, done.stderr
+    assert almond("inspect", "loop.xml", cwd=tmp_path).returncode == 2
+
+
+BOX = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+FACES = [(0, 2, 1), (0, 3, 2), (4, 5, 6), (4, 6, 7), (0, 1, 5), (0, 5, 4), (1, 2, 6), (1, 6, 5), (2, 3, 7), (2, 7, 6), (3, 0, 4), (3, 4, 7)]
+
+
+def write_obj(path, faces, scale=1.0):
+    lines = [f"v {x * scale} {y * scale} {z * scale}" for x, y, z in BOX] + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "faces, scale, part",
+    [
+        (FACES[:-1], 1.0, "open at 3 edges"),
+        ([face[::-1] for face in FACES], 1.0, "inside out"),
+        (FACES + [(0, 2, 6)], 1.0, "more than two"),
+        (FACES, 50.0, "are these millimetres"),
+        (FACES, 1.0, "12 triangles as their convex hull of 8 vertices"),
+    ],
+)
+def test_flaws_of_meshes_are_told_where_hulls_collide(tmp_path, faces, scale, part):
+    write_obj(tmp_path / "m.obj", faces, scale)
+    scene = '{"almond_scene": 1, "objects": [{"shape": "mesh", "file": "m.obj", "mass": 1}]}'
+    (tmp_path / "s.json").write_text(scene, encoding="utf-8")
+    robot = """<robot name="r"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+      <collision><geometry><mesh filename="m.obj"/></geometry></collision></link></robot>"""
+    (tmp_path / "r.urdf").write_text(robot, encoding="utf-8")
+    for name in ("s.json", "r.urdf"):
+        done = almond("inspect", name, cwd=tmp_path)
+        assert done.returncode == 0 and part in done.stdout + done.stderr, (name, done.stdout, done.stderr)
+
+
+def test_missing_mesh_says_where_it_was_looked_for(tmp_path):
+    text = '<mujoco><asset><mesh name="m" file="m/nothere.stl"/></asset><worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>'
+    (tmp_path / "a.xml").write_text(text, encoding="utf-8")
+    done = almond("inspect", "a.xml", cwd=tmp_path)
+    assert done.returncode == 2 and "nothere.stl" in done.stderr and str(tmp_path) in done.stderr

@@ -176,7 +176,7 @@ TEST_F(HullCache, WhatIsNoConvexPolytopeIsPassedOverThoughItsChecksumFits) {
 TEST_F(HullCache, CountsBeyondTheFileAskForNoMemory) {
   load();
   const std::string name = key(), entry = path("cache/hulls/" + entries().at(0)), good = read_file(entry);
-  const std::size_t counts = 8 + 64 + 5 * 8;
+  const std::size_t counts = 8 + 64 + 8 * 8;
   for (const std::size_t at : {counts, counts + 4, good.size() - 32 - 4 * 8})
     for (const std::uint32_t value : {0U, 0xffffffffU, 0x7fffffffU, 0x10000U}) {
       std::string bad = good;

@@ -150,7 +150,9 @@ TEST_F(Mjcf, ExcludesPairsAndCondim) {
   EXPECT_FALSE(may_collide(model, 0, 1));
   EXPECT_TRUE(may_collide(model, 1, 2));
   EXPECT_FALSE(may_collide(model, 0, 2));
-  EXPECT_EQ(model.geoms[0].material.mu, 0.0);
+  EXPECT_TRUE(model.geoms[0].material.smooth);
+  EXPECT_EQ(combine(model, 0, 0).mu, 0.0);
+  EXPECT_EQ(combine(model, 0, 1).mu, 1.0);  // the larger condim, and the larger friction
   EXPECT_EQ(combine(model, 1, 2).mu, 0.3);
   EXPECT_EQ(combine(model, 2, 1).mu, 0.3);
 }

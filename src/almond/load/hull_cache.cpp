@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Part of every key. To be raised with any change of what make_polytope, the mesh readers or mesh_hull.cpp answer.
-constexpr const char* kVersion = "almond hull 1";
+constexpr const char* kVersion = "almond hull 2";
 constexpr char kMagic[] = "almondH1";
 constexpr const char* kEnding = ".hull";
 constexpr std::uintmax_t kMaxEntry = 64U << 20U, kMaxTotal = 256U << 20U;  // [bytes]
@@ -65,7 +65,8 @@ std::string to_bytes(const std::string& key, const StoredHull& entry) {
   const Polytope& hull = *entry.hull;
   std::string out = kMagic + key;
   put(out, entry.triangles);
-  put(out, entry.full_vertices);
+  for (const std::uint64_t count : {entry.full_vertices, entry.open_edges, entry.crowded_edges, entry.inside_out})
+    put(out, count);
   for (const double x : {entry.moved, entry.thickness, entry.extent}) put(out, x);
   put(out, static_cast<std::uint32_t>(hull.vertices.size()));
   put(out, static_cast<std::uint32_t>(hull.faces.size()));
@@ -175,7 +176,8 @@ StoredHull from_bytes(const std::string& key, const std::string& bytes) {
   Cutter cutter{std::string_view(bytes.data(), end).substr(head.size())};
   StoredHull entry;
   entry.triangles = cutter.take<std::uint64_t>();
-  entry.full_vertices = cutter.take<std::uint64_t>();
+  for (std::uint64_t* count : {&entry.full_vertices, &entry.open_edges, &entry.crowded_edges, &entry.inside_out})
+    *count = cutter.take<std::uint64_t>();
   for (double* x : {&entry.moved, &entry.thickness, &entry.extent}) {
     *x = cutter.take<double>();
     require(std::isfinite(*x) && *x >= 0.0, "length");

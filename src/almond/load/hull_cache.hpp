@@ -17,6 +17,9 @@ struct StoredHull {
   std::shared_ptr<const Polytope> hull;
   std::uint64_t triangles = 0;      // of the mesh
   std::uint64_t full_vertices = 0;  // of its hull before it was simplified
+  std::uint64_t open_edges = 0;     // of the mesh, with one triangle
+  std::uint64_t crowded_edges = 0;  // with more than two, or two that face opposite ways
+  std::uint64_t inside_out = 0;     // 1: closed, and its triangles face inwards
   double moved = 0.0;               // [m] by which simplifying moved the surface
   double thickness = 0.0;           // [m] given to a flat mesh; 0: it was not flat
   double extent = 0.0;              // [m] the longest edge of the box around it

@@ -16,8 +16,8 @@ namespace almond {
 namespace {
 
 constexpr std::uintmax_t kMaxBytes = 512ULL << 20U;
-constexpr double kLargeExtent = 100.0, kSmallExtent = 1e-4;  // [m]
-constexpr double kSliver = 1e-12;                            // of the longest edge squared: an area below is rounding
+constexpr double kLargeExtent = 10.0, kSmallExtent = 1e-4;  // [m]
+constexpr double kSliver = 1e-12;                           // of the longest edge squared: an area below is rounding
 
 void apply_scale(TriangleSoup& soup, const std::string& path, const Vec3& scale) {
   require(scale.allFinite() && scale.cwiseAbs().minCoeff() > 0.0, path + ": scale is " + to_text(scale.x()) + " " +
@@ -63,11 +63,17 @@ int drop_slivers(TriangleSoup& soup) {
   return static_cast<int>(std::erase_if(soup.triangles, flat));
 }
 
-struct Surface {
-  int open = 0, crowded = 0;  // edges with one triangle; with more than two, or two on the same side
-};
+double signed_volume(const TriangleSoup& soup) {
+  const Vec3& o = soup.vertices[0];
+  double sum = 0.0;
+  for (const auto& t : soup.triangles)
+    sum += (soup.vertices[t[0]] - o).dot((soup.vertices[t[1]] - o).cross(soup.vertices[t[2]] - o)) / 6.0;
+  return sum;
+}
 
-Surface examine_edges(const TriangleSoup& soup) {
+}  // namespace
+
+MeshSurface examine_surface(const TriangleSoup& soup) {
   struct Uses {
     int forward = 0, backward = 0;
   };
@@ -79,23 +85,14 @@ Surface examine_edges(const TriangleSoup& soup) {
           edges[static_cast<std::uint64_t>(std::min(v, w)) << 32U | static_cast<std::uint64_t>(std::max(v, w))];
       ++(v < w ? uses.forward : uses.backward);
     }
-  Surface surface;
+  MeshSurface surface;
   for (const auto& [edge, uses] : edges) {
     if (uses.forward + uses.backward == 1) ++surface.open;
     if (uses.forward > 1 || uses.backward > 1) ++surface.crowded;
   }
+  surface.inside_out = surface.open == 0 && surface.crowded == 0 && signed_volume(soup) < 0.0;
   return surface;
 }
-
-double signed_volume(const TriangleSoup& soup) {
-  const Vec3& o = soup.vertices[0];
-  double sum = 0.0;
-  for (const auto& t : soup.triangles)
-    sum += (soup.vertices[t[0]] - o).dot((soup.vertices[t[1]] - o).cross(soup.vertices[t[2]] - o)) / 6.0;
-  return sum;
-}
-
-}  // namespace
 
 std::string mesh_label(const std::string& path) {
   return "mesh " + quote(std::filesystem::path(path).filename().string());
@@ -145,14 +142,14 @@ TriangleSoup load_mesh(const std::string& path, const Vec3& scale, FileNotes& no
     notes.said.push_back(place + ": " + std::to_string(slivers) + " triangles without area dropped");
     join_vertices(soup);
   }
-  const Surface surface = examine_edges(soup);
+  const MeshSurface surface = examine_surface(soup);
   if (surface.crowded > 0)
     notes.said.push_back(place + ": " + std::to_string(surface.crowded) +
                          " edges where more than two triangles meet, or two that face opposite ways");
   if (surface.open > 0) {
     notes.said.push_back(place + ": an open surface, " + std::to_string(surface.open) +
                          " edges have one triangle only");
-  } else if (surface.crowded == 0 && signed_volume(soup) < 0.0) {
+  } else if (surface.inside_out) {
     for (auto& t : soup.triangles) std::swap(t[1], t[2]);
     notes.said.push_back(place + ": was inside out, its triangles are turned round");
   }

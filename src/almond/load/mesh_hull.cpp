@@ -166,6 +166,10 @@ StoredHull compute_hull(const std::string& path, const std::string& bytes, const
   StoredHull out;
   out.triangles = soup.triangles.size();
   out.extent = longest_extent(soup);
+  const MeshSurface surface = examine_surface(soup);
+  out.open_edges = static_cast<std::uint64_t>(surface.open);
+  out.crowded_edges = static_cast<std::uint64_t>(surface.crowded);
+  out.inside_out = surface.inside_out ? 1 : 0;
   out.hull = make_hull(soup.vertices, path, out.thickness);
   out.full_vertices = out.hull->vertices.size();
   if (out.full_vertices <= kMaxHullVertices) return out;
@@ -181,8 +185,14 @@ std::vector<std::string> describe(const StoredHull& stored, const std::string& p
   if (stored.thickness > 0.0)
     notes.said.push_back(mesh_label(path) + ": is flat; its hull is given a thickness of " + to_text(stored.thickness) +
                          " m");
-  std::string line = mesh_label(path) + ": " + std::to_string(stored.triangles) +
-                     " triangles as their convex hull of " + std::to_string(stored.full_vertices) + " vertices";
+  std::string flaws;  // the hull does not mind, but who made the mesh may want to know
+  if (stored.open_edges > 0) flaws += ", open at " + std::to_string(stored.open_edges) + " edges";
+  if (stored.crowded_edges > 0)
+    flaws += ", " + std::to_string(stored.crowded_edges) + " edges where more than two meet or two face opposite ways";
+  if (stored.inside_out != 0) flaws += ", inside out";
+  if (!flaws.empty()) flaws = " (" + flaws.substr(2) + ")";
+  std::string line = mesh_label(path) + ": " + std::to_string(stored.triangles) + " triangles" + flaws +
+                     " as their convex hull of " + std::to_string(stored.full_vertices) + " vertices";
   if (stored.full_vertices > kMaxHullVertices)
     line += ", simplified to " + std::to_string(stored.hull->vertices.size()) +
             ", which moves the surface by at most " + to_text(stored.moved * 1e3) + " mm";

@@ -16,6 +16,14 @@ namespace almond {
 
 /// The longest edge of the box around it [m], and a note where it looks like a wrong unit.
 [[nodiscard]] double longest_extent(const TriangleSoup& soup);
+
+/// How well the triangles close.
+struct MeshSurface {
+  int open = 0, crowded = 0;  // edges with one triangle; with more than two, or two on the same side
+  bool inside_out = false;    // closed, and all face inwards
+};
+[[nodiscard]] MeshSurface examine_surface(const TriangleSoup& soup);
+
 void say_extent(double extent, const std::string& place, FileNotes& notes);
 
 }  // namespace almond

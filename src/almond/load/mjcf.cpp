@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 #include <numbers>
+#include <sstream>
 
 #include "almond/load/file_io.hpp"
 #include "almond/load/mjcf_reader.hpp"
@@ -284,23 +285,41 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const FileOptions& opt
   return file;
 }
 
-/// MuJoCo asks for the memory of a height field as it reads its size, and what it throws where there is none cannot be
-/// caught out here: it comes with a C++ library and an unwinder of its own.
-void check_height_fields(const std::string& text, const std::string& place) {
-  constexpr double kMostCells = 1 << 26;
-  if (text.find("<hfield") == std::string::npos) return;
+/// What MuJoCo would try to fill the memory with, or never come back from, is refused beforehand: where it runs out, it
+/// ends the program, and its exceptions cannot be caught out here, since it comes with a C++ library of its own. Files
+/// that are included are looked at, too.
+void check_sizes(const std::string& text, const std::string& place, const std::string& folder, int depth = 0) {
+  constexpr double kMostCells = 1 << 26, kMostCopies = 1e5;
+  constexpr int kDeepest = 16;
   std::vector<XmlElement> elements;
   try {
     elements = scan_xml(text, place);
   } catch (const Error&) {
     return;  // MuJoCo says it its way
   }
+  const auto number = [](const std::string* s) { return s != nullptr ? std::strtod(s->c_str(), nullptr) : 1.0; };
   for (const XmlElement& e : elements) {
-    const std::string *rows = e.attribute("nrow"), *columns = e.attribute("ncol");
-    if (e.name != "hfield" || rows == nullptr || columns == nullptr) continue;
-    const double cells = std::strtod(rows->c_str(), nullptr) * std::strtod(columns->c_str(), nullptr);
-    require(!(cells > kMostCells), place + ":" + std::to_string(e.line) + ": hfield has " + *rows + " x " + *columns +
-                                       " points, expected at most " + std::to_string(1 << 26) + " in all");
+    const std::string at = place + ":" + std::to_string(e.line) + ": " + e.name;
+    const std::string *rows = e.attribute("nrow"), *columns = e.attribute("ncol"), *count = e.attribute("count");
+    if (e.name == "hfield" && rows != nullptr && columns != nullptr)
+      require(
+          !(number(rows) * number(columns) > kMostCells),
+          at + " has " + *rows + " x " + *columns + " points, expected at most " + std::to_string(1 << 26) + " in all");
+    double copies = 1.0;
+    if (e.name == "replicate")
+      for (const XmlElement* r = &e; r != nullptr; r = r->parent >= 0 ? &elements[r->parent] : nullptr)
+        if (r->name == "replicate") copies *= number(r->attribute("count"));
+    if ((e.name == "flexcomp" || e.name == "composite") && count != nullptr) {
+      std::istringstream words(*count);
+      for (double n = 0.0; words >> n;) copies *= n;
+    }
+    require(!(copies > kMostCopies), at + " makes " + to_text(copies) + " copies, expected at most 100000");
+    const std::string* file = e.attribute("file");
+    if (e.name != "include" || file == nullptr || depth >= kDeepest) continue;
+    const std::filesystem::path included = std::filesystem::path(folder) / *file;
+    std::error_code code;
+    if (std::filesystem::is_regular_file(included, code))
+      check_sizes(read_file(included.string()), included.string(), folder, depth + 1);
   }
 }
 
@@ -318,7 +337,12 @@ ModelPointer compile(const std::string& path, const mjVFS* files, const std::str
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  require(m != nullptr, place + ": " + (text.empty() ? "MuJoCo cannot load it" : text));
+  const std::string looked = text.find("Error opening file") == std::string::npos
+                                 ? ""
+                                 : "; it was looked for from " +
+                                       quote(std::filesystem::absolute(path).parent_path().string()) +
+                                       ", by the file's meshdir and assetdir";
+  require(m != nullptr, place + ": " + (text.empty() ? "MuJoCo cannot load it" : text) + looked);
   if (!text.empty()) add_mujoco_line(text, notes.said);
   return m;
 }
@@ -327,7 +351,8 @@ ModelPointer compile(const std::string& path, const mjVFS* files, const std::str
 
 MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOptions& options, FileNotes& notes) {
   std::error_code code;
-  if (std::filesystem::is_regular_file(path, code)) check_height_fields(read_file(path), path);
+  if (std::filesystem::is_regular_file(path, code))
+    check_sizes(read_file(path), path, std::filesystem::path(path).parent_path().string());
   const ModelPointer m = compile(path, nullptr, path, notes);
   try {
     return convert(*m, builder, options, notes);
@@ -338,7 +363,7 @@ MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOpti
 
 MjcfFile add_mjcf_text(ModelBuilder& builder, const std::string& text, const std::string& folder,
                        const FileOptions& options, FileNotes& notes) {
-  check_height_fields(text, "text");
+  check_sizes(text, "text", folder);
   mjVFS files;
   mj_defaultVFS(&files);
   const std::string name = (folder.empty() ? "" : folder + "/") + "text.xml";

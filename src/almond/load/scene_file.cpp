@@ -116,7 +116,7 @@ std::string resolve(const std::string& path, const std::string& folder) {
   return fs::path(path).is_absolute() || folder.empty() ? path : (fs::path(folder) / path).string();
 }
 
-Shape read_shape(Fields& fields, const std::string& folder) {
+Shape read_shape(Fields& fields, const std::string& folder, FileNotes& notes) {
   std::string kind, file;
   fields.read("shape", kind);
   fields.read("file", file);
@@ -146,7 +146,6 @@ Shape read_shape(Fields& fields, const std::string& folder) {
     require(!file.empty(), fields.place() + ": a mesh needs a field \"file\"");
     double scale = 1.0;
     fields.read("scale", scale);
-    FileNotes notes;
     return ConvexMesh{load_hull(resolve(file, folder), Vec3::Constant(scale), notes)};
   }
   require(kind == "capsule" || kind == "cylinder" || kind == "cone",
@@ -162,7 +161,7 @@ SceneObject read_object(const json& value, const std::string& folder, const std:
   Fields fields(value, place);
   SceneObject object;
   fields.read("name", object.name);
-  object.shape = read_shape(fields, folder);
+  object.shape = read_shape(fields, folder, object.notes);
   object.X_WB = read_pose(fields);
   read_material(fields, object.material);
   double mass = kNaN;

@@ -24,6 +24,7 @@ struct SceneObject {
   Material material;
   std::optional<double> mass;  // [kg]
   Vec6 velocity = Vec6::Zero();
+  FileNotes notes;  // on its mesh
 };
 
 struct SceneFile {
