@@ -42,7 +42,7 @@ peers: ## Install other people's solvers, which the benchmarks then run beside o
 test: setup-test test-release test-dev test-tsan test-python test-viewer ## Layers, format, tests, sanitizers, Python oracles: what CI runs
 	@for log in release dev tsan; do printf '%-8s' $$log; grep 'tests passed' build/test-$$log.log; done
 	@printf '%-8s' python && tail -n 1 build/test-python.log
-	@printf '%-8s' viewer && tail -n 1 build/test-viewer.log
+	@printf '%-8s' viewer && grep -oE '((pass|fail|skipped) [0-9]+|no npm.*)$$' build/test-viewer.log | tr '\n' ' ' && echo
 
 test-release: setup layers check-format ## Tests of the optimised build
 	@$(call build_preset,release,build,all)
@@ -64,8 +64,9 @@ test-python: setup-test build ## Python tests and oracles
 # One browser at a time: without a graphics card each draws with all cores.
 test-viewer: setup-test build ## The web page: types, format, and in a real browser
 	@if command -v npm >/dev/null; then \
-	  cd viewer && npm run --silent check && npm test --silent | tee ../build/test-viewer.log | grep -E '^(not ok|# (tests|pass|fail|skipped))' ; \
-	  awk '/^# (pass|fail|skipped)/ {printf "%s %s  ", $$3, $$2} END {print ""}' ../build/test-viewer.log >> ../build/test-viewer.log; \
+	  (cd viewer && npm run --silent check) && \
+	  { (cd viewer && npm test --silent) >build/test-viewer.log 2>&1 || { tail -n 80 build/test-viewer.log; exit 1; }; }; \
+	  grep -E '(pass|fail|skipped) [0-9]+$$' build/test-viewer.log; \
 	else echo "no npm: the web page is not tested" | tee build/test-viewer.log; fi
 
 layers: ## Check who includes whom
