@@ -37,12 +37,27 @@ std::vector<MassRatio> large_ratios(const Model& model) {
     int above = model.bodies[b].parent;
     while (above >= 0 && model.bodies[above].mass == 0.0) above = model.bodies[above].parent;
     if (above < 0 || model.bodies[b].mass == 0.0 || model.bodies[above].subsystem < 0) continue;
+    if (model.bodies[b].weld == model.bodies[above].weld) continue;  // one rigid body
     const double ratio = model.bodies[b].mass / model.bodies[above].mass;
     if (ratio > kLargeRatio) ratios.push_back({above, b, ratio});
     if (ratio < 1.0 / kLargeRatio) ratios.push_back({b, above, 1.0 / ratio});
   }
   std::sort(ratios.begin(), ratios.end(), [](const MassRatio& a, const MassRatio& b) { return a.ratio > b.ratio; });
   return ratios;
+}
+
+/// What decides the size of a shape: radius and half length, half edges, radii; of a mesh the number of its vertices.
+std::vector<double> shape_size(const Shape& shape) {
+  const auto list = [](const Vec3& v) { return std::vector<double>{v.x(), v.y(), v.z()}; };
+  if (const auto* s = std::get_if<Sphere>(&shape)) return {s->radius};
+  if (const auto* s = std::get_if<Capsule>(&shape)) return {s->radius, s->half_length};
+  if (const auto* s = std::get_if<Cylinder>(&shape)) return {s->radius, s->half_length};
+  if (const auto* s = std::get_if<Cone>(&shape)) return {s->radius, s->half_length};
+  if (const auto* s = std::get_if<Box>(&shape)) return list(s->half);
+  if (const auto* s = std::get_if<Ellipsoid>(&shape)) return list(s->radii);
+  if (const auto* s = std::get_if<ConvexMesh>(&shape)) return {static_cast<double>(s->hull->vertices.size())};
+  if (const auto* s = std::get_if<TriangleMesh>(&shape)) return {static_cast<double>(s->mesh->vertices.size())};
+  return {};
 }
 
 std::string number(double x) {
@@ -62,7 +77,7 @@ std::string shapes_text(const Model& model, int body) {
 }
 
 std::string joint_text(const Joint& joint) {
-  std::string text = to_string(joint.kind);
+  std::string text = (joint.kind == JointKind::kFixed ? "" : joint.name + ": ") + to_string(joint.kind);
   if (joint.kind == JointKind::kBall) {
     if (std::isfinite(joint.upper)) text += " up to " + number(joint.upper);
   } else if (std::isfinite(joint.lower) || std::isfinite(joint.upper))
@@ -116,6 +131,13 @@ std::string tree_text(const scenes::LoadedScene& loaded) {
 
 Json bound(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
+template <class Vector>
+Json list(const Vector& v) {
+  Json json = Json::array();
+  for (Eigen::Index i = 0; i < v.size(); ++i) json.push_back(v[i]);
+  return json;
+}
+
 Json model_json(const scenes::LoadedScene& loaded) {
   const Model& model = loaded.scene.model;
   Json bodies = Json::array(), geoms = Json::array(), drives = Json::array(), ratios = Json::array();
@@ -131,6 +153,10 @@ Json model_json(const scenes::LoadedScene& loaded) {
                       {"joint",
                        {{"name", joint.name},
                         {"kind", to_string(joint.kind)},
+                        {"position", list(joint.X_PJ.p)},
+                        {"quaternion", list(matrix_to_quaternion(joint.X_PJ.R))},
+                        {"axis", list(joint.axis)},
+                        {"start", list(model.q0.segment(joint.q_begin, num_positions(joint.kind)))},
                         {"lower", bound(joint.lower)},
                         {"upper", bound(joint.upper)},
                         {"damping", joint.damping},
@@ -142,10 +168,15 @@ Json model_json(const scenes::LoadedScene& loaded) {
     geoms.push_back({{"name", geom.name},
                      {"body", geom.body < 0 ? Json(nullptr) : Json(model.bodies[geom.body].name)},
                      {"shape", shape_name(geom.shape)},
+                     {"size", shape_size(geom.shape)},
+                     {"position", list(geom.X_BG.p)},
+                     {"quaternion", list(matrix_to_quaternion(geom.X_BG.R))},
                      {"friction", geom.material.mu}});
   for (const Drive& drive : model.drives)
     drives.push_back({{"name", drive.name},
                       {"mode", to_string(drive.mode)},
+                      {"stiffness", drive.stiffness},
+                      {"damping", drive.damping},
                       {"effort_limit", bound(drive.effort_limit)},
                       {"effort_middle", drive.effort_middle}});
   for (const MassRatio& r : large_ratios(model))
