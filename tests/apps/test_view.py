@@ -122,6 +122,15 @@ def test_picture(tmp_path):
     assert len(data) > 4000, "blank"
 
 
+@pytest.mark.skipif(chromium is None or shutil.which("ffmpeg") is None, reason="no Chromium or no ffmpeg here")
+def test_video(tmp_path):
+    path = tmp_path / "out.mp4"
+    done = run("run", "tower", "--steps", "24", "--video", path, "--size", "160x100", "--video-fps", "20")
+    assert done.returncode == 0, done.stderr
+    assert path.read_bytes()[4:8] == b"ftyp" and path.stat().st_size > 1000
+    assert [file.name for file in tmp_path.iterdir()] == ["out.mp4"]
+
+
 class Viewer:
     """`almond view` in a process of its own."""
 
