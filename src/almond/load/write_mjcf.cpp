@@ -202,12 +202,13 @@ std::string body_name(const Model& model, int body) {
 /// MuJoCo takes no inertia but that of a real body: moments above 0, the largest at most the sum of the others.
 Mat3 make_acceptable(Writer& w, const Mat3& inertia) {
   constexpr double kSmallest = 1e-6;  // of the largest moment
+  constexpr double kLeast = 1e-14;    // [kg m²]: MuJoCo takes anything smaller for 0
+  constexpr double kRounding = 1e-10;
   const Eigen::SelfAdjointEigenSolver<Mat3> eigen(inertia);
   Vec3 moments = eigen.eigenvalues();
-  constexpr double kLeast = 1e-12;  // [kg m²]: MuJoCo takes anything smaller for 0
   const double largest = moments.maxCoeff();
-  if (moments[0] >= 0.1 * kLeast && moments[0] + moments[1] >= moments[2]) return inertia;
-  moments = moments.cwiseMax(std::max(kSmallest * largest, kLeast));
+  if (moments[0] >= kLeast && moments[0] + moments[1] >= (1.0 - kRounding) * moments[2]) return inertia;
+  moments = moments.cwiseMax(std::max(kSmallest * largest, 10.0 * kLeast));
   moments[1] = std::max(moments[1], moments[2] * (1.0 + kSmallest) - moments[0]);
   w.notes.ignored["inertia of a body, changed to one that MuJoCo takes"] += 1;
   const Mat3 R = eigen.eigenvectors();
