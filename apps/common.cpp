@@ -239,6 +239,8 @@ double parse_value(const std::string& key, const std::string& text) {
   return *value;
 }
 
+bool is_page(const std::string& name) { return name.size() > 5 && name.compare(name.size() - 5, 5, ".html") == 0; }
+
 double parse_number(const std::string& option, const std::string& text) {
   const std::optional<double> value = parse_exactly<double>(text);
   require(value.has_value() && std::isfinite(*value), option + ": expected a finite number");

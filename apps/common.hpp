@@ -60,6 +60,10 @@ void expect_seed(CLI::Option* option);
 /// Key and value of --set. Throws Error where there is no "=".
 [[nodiscard]] std::pair<std::string, std::string> split_assignment(const std::string& assignment);
 /// The number in --set key=text. Throws Error where it is none.
+/// Whether a name is that of a page, which may hold replays: .html.
+[[nodiscard]] bool is_page(const std::string& name);
+
+/// A finite number as the value of an option.
 [[nodiscard]] double parse_number(const std::string& option, const std::string& text);
 [[nodiscard]] double parse_value(const std::string& key, const std::string& text);
 /// The same for a whole number, which may be written as 1e3.

@@ -26,8 +26,6 @@ struct CompareArguments {
   PictureArguments pictures;
 };
 
-bool is_page(const std::string& name) { return name.size() > 5 && name.compare(name.size() - 5, 5, ".html") == 0; }
-
 /// Runs the scene by one solver and packs what there was to see.
 std::string run_by(const SceneArguments& arguments, const std::string& solver, const InterruptGuard& interrupt) {
   SceneArguments own = arguments;
@@ -50,10 +48,8 @@ std::string run_by(const SceneArguments& arguments, const std::string& solver, c
   const RunRecord record = run_scene(scene, simulation, options);
   progress.clear();
   require(!record.interrupted, "interrupted: nothing is written");
-  std::vector<std::pair<std::string, std::string>> facts = {{"run", run_headline(simulation, record)}};
-  for (const RunFact& fact : run_facts(simulation, record)) facts.emplace_back(fact.name, fact.text);
   std::fprintf(stderr, "%s", run_summary(scene, simulation, record, false).c_str());
-  return replay.finish(simulation, facts);
+  return replay.finish(simulation, page_facts(simulation, record));
 }
 
 int run_compare(CompareArguments& arguments) {

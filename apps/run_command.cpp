@@ -138,13 +138,6 @@ void print_notes(const FileNotes& notes) {
   if (shown < lines.size()) std::fprintf(stderr, "note: %zu more, see almond inspect\n", lines.size() - shown);
 }
 
-/// The panel of the replay page: what the summary says.
-std::string finish_replay(Replay& replay, Simulation& simulation, const RunRecord& record) {
-  std::vector<std::pair<std::string, std::string>> facts = {{"run", run_headline(simulation, record)}};
-  for (const RunFact& fact : run_facts(simulation, record)) facts.emplace_back(fact.name, fact.text);
-  return make_page({replay.finish(simulation, facts)});
-}
-
 /// Writes all outputs, also those behind one that fails; then says what failed first.
 void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps, const std::string& json,
                    Simulation& simulation, const RunRecord& record, Replay* replay) {
@@ -170,7 +163,7 @@ void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
   if (replay != nullptr) {
     std::string html;
     attempt([&] {
-      html = finish_replay(*replay, simulation, record);
+      html = make_page({replay->finish(simulation, page_facts(simulation, record))});
       write_output(arguments.replay, html);
       if (!arguments.replay.empty() && arguments.replay != "-")
         std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());

@@ -141,6 +141,12 @@ std::string run_headline(const Simulation& simulation, const RunRecord& record) 
                 record.wall_s, real_time_factor(simulation, record));
 }
 
+std::vector<std::pair<std::string, std::string>> page_facts(const Simulation& simulation, const RunRecord& record) {
+  std::vector<std::pair<std::string, std::string>> facts = {{"run", run_headline(simulation, record)}};
+  for (const RunFact& fact : run_facts(simulation, record)) facts.emplace_back(fact.name, fact.text);
+  return facts;
+}
+
 std::string run_summary(const scenes::Scene& scene, const Simulation& simulation, const RunRecord& record,
                         bool colour) {
   const std::vector<RunFact> facts = run_facts(simulation, record);

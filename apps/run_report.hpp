@@ -23,6 +23,10 @@ struct RunFact {
 /// "480 steps of 4.167 ms, 2 s simulated in 0.1 s (20 x real time)".
 [[nodiscard]] std::string run_headline(const Simulation& simulation, const RunRecord& record);
 
+/// Both, for the panel of a page.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> page_facts(const Simulation& simulation,
+                                                                          const RunRecord& record);
+
 [[nodiscard]] std::string run_summary(const scenes::Scene& scene, const Simulation& simulation, const RunRecord& record,
                                       bool colour);
 

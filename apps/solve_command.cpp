@@ -122,7 +122,7 @@ Outcome solve_job(const Job& job, Settings settings, const SolveOptions& options
 Json certificate_json(const Certificate& c) {
   Json modes = Json::array();
   for (const ContactMode mode : c.mode) {
-    modes.push_back(mode == ContactMode::kOpen ? "open" : mode == ContactMode::kStick ? "stick" : "slip");
+    modes.push_back(to_string(mode));
   }
   return {{"residual", c.residual},
           {"natural_map", c.natural_map},

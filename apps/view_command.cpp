@@ -26,8 +26,6 @@ struct ViewArguments {
   bool no_browser = false;
 };
 
-bool is_replay(const std::string& name) { return name.size() > 5 && name.compare(name.size() - 5, 5, ".html") == 0; }
-
 LiveWorld make_world(const SceneArguments& arguments) {
   scenes::LoadedScene loaded = make_scene(arguments);
   LiveWorld world;
@@ -50,7 +48,7 @@ bool open_browser(const std::string& address) {
 int run_view(ViewArguments& arguments) {
   std::unique_ptr<Live> live;
   std::string page;
-  if (is_replay(arguments.scene.name)) {
+  if (is_page(arguments.scene.name)) {
     page = read_file(arguments.scene.name);
     static_cast<void>(replays_of_page(page, arguments.scene.name));
   } else {

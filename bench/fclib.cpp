@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "almond/base/check.hpp"
+#include "almond/load/file_io.hpp"
 #include "almond/load/problem_file.hpp"
 #include "bench/benches.hpp"
 #include "bench/peers.hpp"

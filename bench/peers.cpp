@@ -9,6 +9,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/file_io.hpp"
 #include "almond/load/npz.hpp"
 #include "almond/solver/certificate.hpp"
 #include "bench/process.hpp"

@@ -79,15 +79,4 @@ ProcessResult run_process(const std::vector<std::string>& arguments, double time
   return result;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "almond-XXXXXX").string();
-  require(mkdtemp(pattern.data()) != nullptr, "cannot make a temporary folder " + pattern);
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 }  // namespace almond::bench

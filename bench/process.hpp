@@ -17,17 +17,4 @@ struct ProcessResult {
 /// thread for OpenMP and BLAS. After `timeout_ms` the process and its children are killed.
 [[nodiscard]] ProcessResult run_process(const std::vector<std::string>& arguments, double timeout_ms);
 
-/// A folder for scratch files that goes away with its owner.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace almond::bench

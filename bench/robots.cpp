@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "almond/base/check.hpp"
+#include "almond/load/file_io.hpp"
 #include "bench/benches.hpp"
 #include "bench/process.hpp"
 #include "bench/robot_answers.hpp"

@@ -36,7 +36,7 @@ constexpr double kBelow = 0.05;  // [m] from the lowest point down to a floor th
 /// What one robot file became.
 struct Part {
   int first_body = 0, end_body = 0;
-  bool hold = false;
+  bool hold = false, urdf = false;
   std::vector<UrdfRobot::Motor> motors;
 };
 
@@ -46,7 +46,8 @@ Part add_robot(ModelBuilder& builder, const SceneRobot& robot, const SceneFile& 
   Part part;
   part.first_body = builder.so_far().num_bodies();
   part.hold = robot.hold;
-  if (is_urdf(robot.path)) {
+  part.urdf = is_urdf(robot.path);
+  if (part.urdf) {
     require(robot.keyframe.empty(), robot.path + ": keyframe " + quote(robot.keyframe) + ": URDF has none");
     part.motors = add_urdf(builder, robot.path, robot.options, out.notes).motors;
   } else {
@@ -208,7 +209,7 @@ LoadedScene load_scene(const SceneFile& description, bool with_looks) {
   for (SceneRobot robot : description.robots) {
     robot.options.looks = with_looks ? &out.looks : nullptr;
     parts.push_back(add_robot(builder, robot, description, first_mjcf, out));
-    first_mjcf = first_mjcf && is_urdf(robot.path);
+    first_mjcf = first_mjcf && parts.back().urdf;
   }
   for (std::size_t i = 0; i < description.objects.size(); ++i) {
     const std::vector<std::string>& said = description.objects[i].notes.said;

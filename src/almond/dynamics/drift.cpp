@@ -154,10 +154,11 @@ double restore_momentum(const Vec3& root_com, const Whole& kept, const Whole& no
 
 /// Factor on the motion of the joints that brings the energy to `kept`; `locked` is beyond its reach.
 double energy_scale(double kept, double energy, double locked) {
-  constexpr double kMostGain = 0.1;  // joints that hardly move are not to make up for the rest
+  constexpr double kMostGain = 0.1;   // joints that hardly move are not to make up for the rest
+  constexpr double kMostFixed = 3.0;  // of a tree on the ground, all of whose energy is in its joints
   const double inner = energy - locked;
   if (!(inner > 1e-14 * energy)) return 1.0;
-  return std::sqrt(std::clamp((kept - locked) / inner, 0.0, locked > 0.0 ? 1.0 + kMostGain : 4.0));
+  return std::sqrt(std::clamp((kept - locked) / inner, 0.0, 1.0 + (locked > 0.0 ? kMostGain : kMostFixed)));
 }
 
 /// v of a tree from the pose of `kin` to that of w.end, through w.half.

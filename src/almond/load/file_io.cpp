@@ -4,10 +4,13 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "almond/base/check.hpp"
 
@@ -52,6 +55,20 @@ void write_file(const std::string& path, const std::string& bytes) {
   out.close();
   require(out.good(), path + ": cannot be written (" + std::strerror(errno) + ")");
   pending.commit();
+}
+
+TemporaryFolder::TemporaryFolder() {
+  path_ = (std::filesystem::temp_directory_path() / "almond-XXXXXX").string();
+  require(mkdtemp(path_.data()) != nullptr, "cannot make a temporary folder " + path_);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  constexpr int kAttempts = 20;  // processes that are ending may still write there
+  std::error_code ignored;
+  for (int attempt = 0; attempt < kAttempts && std::filesystem::exists(path_, ignored); ++attempt) {
+    std::filesystem::remove_all(path_, ignored);
+    if (std::filesystem::exists(path_, ignored)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
 }
 
 }  // namespace almond

@@ -25,6 +25,19 @@ class PendingFile {
   bool committed_ = false;
 };
 
+/// A folder for scratch files that goes away with its owner.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 /// Throws Error when the file cannot be written.
 void write_file(const std::string& path, const std::string& bytes);
 

@@ -9,8 +9,6 @@
 namespace almond {
 namespace {
 
-constexpr double kLargest = 1e12;  // of velocities: beyond, their squares lose all meaning
-
 /// By pair and feature, each name once.
 void put_in_order(std::vector<ContactPoint>& points) {
   std::sort(points.begin(), points.end(), [](const ContactPoint& a, const ContactPoint& b) {
@@ -26,15 +24,6 @@ void put_in_order(std::vector<ContactPoint>& points) {
 /// What corrections leave of an overlap in a step.
 double left_of(double gap, const StepOptions& options) {
   return gap + std::min(-options.erp * gap, options.max_correction * options.dt);
-}
-
-/// Poses at the start with the velocities of the answer, and where they lead.
-void find_end(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
-  w.motion_v = w.solution.v;
-  compute_kinematics(model, state.q, w.motion_v, w.before_move);
-  w.before = state.q;
-  move(model, w.motion_v, (1.0 - options.theta) * options.dt, w.before);
-  compute_kinematics(model, w.before, w.motion_v, w.after);
 }
 
 }  // namespace
@@ -97,14 +86,25 @@ bool take_in_spares(const Model& model, const StepOptions& options, const State&
   return true;
 }
 
-bool bend_paths(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
+bool find_end(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
+  constexpr double kSlow = 1e-3;  // [rad, m] in a step
+  const double h = (1.0 - options.theta) * options.dt;
+  if (model.num_v == 0 || w.motion.empty() || !is_sane(w.solution.v)) return false;
+  if (h * w.solution.v.cwiseAbs().maxCoeff() < kSlow) return false;
+  w.motion_v = w.solution.v;
+  compute_kinematics(model, state.q, w.motion_v, w.before_move);
+  w.before = state.q;
+  move(model, w.motion_v, h, w.before);
+  compute_kinematics(model, w.before, w.motion_v, w.after);
+  return true;
+}
+
+bool bend_paths(const Model& model, const StepOptions& options, StepWorkspace& w) {
   constexpr double kDeepest = 5e-5;  // [m] that may be left
   constexpr double kLever = 1.0;     // [m]: a turn by x bends the path of a point by x² / 2 of its distance
   const double h = (1.0 - options.theta) * options.dt;
-  if (model.num_v == 0 || w.contacts.points.empty() || !is_sane(w.solution.v)) return false;
-  const double turn = h * w.solution.v.cwiseAbs().maxCoeff();
+  const double turn = h * w.motion_v.cwiseAbs().maxCoeff();
   if (0.5 * turn * turn * kLever < kDeepest) return false;
-  find_end(model, options, state, w);
   const auto bend = [&](int body, const Vec3& p) -> Vec3 {
     if (body < 0) return Vec3::Zero();
     const Pose &from = w.before_move.X_WB[body], &to = w.after.X_WB[body];
@@ -126,21 +126,22 @@ bool bend_paths(const Model& model, const StepOptions& options, const State& sta
   return any;
 }
 
-bool look_ahead(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
-  constexpr double kDeepest = 2e-4;  // [m] that an overlap may grow by in a step
-  constexpr double kSlow = 1e-3;     // [rad, m] in a step
+namespace {
+constexpr double kDeepest = 2e-4;  // [m] that an overlap may grow by in a step
+}  // namespace
+
+bool may_swing(const Model& model, const StepOptions& options, const StepWorkspace& w) {
   const double h = (1.0 - options.theta) * options.dt;
-  if (model.num_v == 0 || w.motion.empty() || !is_sane(w.solution.v)) return false;
-  if (h * w.solution.v.cwiseAbs().maxCoeff() < kSlow) return false;
-  find_end(model, options, state, w);
   const auto swings = [&](int body, int geom) {
     return body >= 0 && !std::holds_alternative<Sphere>(model.geoms[geom].shape) &&
            h * model.geoms[geom].radius * angular_velocity(model, w.before_move, body).norm() > kDeepest;
   };
-  const bool may_swing = std::any_of(w.contacts.points.begin(), w.contacts.points.end(), [&](const ContactPoint& p) {
-    return swings(p.body_a, p.geom_a) || swings(p.body_b, p.geom_b);
-  });
-  if (!may_swing) return false;
+  return std::any_of(w.contacts.points.begin(), w.contacts.points.end(),
+                     [&](const ContactPoint& p) { return swings(p.body_a, p.geom_a) || swings(p.body_b, p.geom_b); });
+}
+
+bool look_ahead(const Model& model, const StepOptions& options, StepWorkspace& w) {
+  const double h = (1.0 - options.theta) * options.dt;
   w.still.assign(w.motion.size(), {});
   CollisionOptions near = options.collision;
   near.margin = 0.0;

@@ -6,7 +6,9 @@
 
 namespace almond {
 
-/// Finite, and small enough that squares mean something.
+inline constexpr double kLargest = 1e12;  // of positions and velocities: beyond, their squares lose all meaning
+
+/// Finite, and small enough.
 [[nodiscard]] bool is_sane(const GrowVector& v);
 
 /// How far each geom may get in the step: as fast as it is now, and what gravity adds.
@@ -22,14 +24,20 @@ void compute_motion(const Model& model, const Kinematics& kinematics, double dt,
 [[nodiscard]] bool take_in_spares(const Model& model, const StepOptions& options, const State& state,
                                   StepWorkspace& workspace);
 
+/// Where the answer leads: w.before_move has the poses at the start with its velocities, w.after those at the end.
+/// False where nothing gets far. The questions below are about that.
+[[nodiscard]] bool find_end(const Model& model, const StepOptions& options, const State& state,
+                            StepWorkspace& workspace);
+
 /// Points on bodies that turn move on arcs, not on the straight lines of J v. Where an arc of the answer would end in
 /// the other body, the bias takes in what it falls short by; false if there is no such point.
-[[nodiscard]] bool bend_paths(const Model& model, const StepOptions& options, const State& state,
-                              StepWorkspace& workspace);
+[[nodiscard]] bool bend_paths(const Model& model, const StepOptions& options, StepWorkspace& workspace);
+
+/// Whether anything that touches turns so far that other points of it may have met.
+[[nodiscard]] bool may_swing(const Model& model, const StepOptions& options, const StepWorkspace& workspace);
 
 /// Overlaps that the answer leads to, other than those it began with, become contacts: between the points that would
 /// meet, as far apart as they are now. False if there are none.
-[[nodiscard]] bool look_ahead(const Model& model, const StepOptions& options, const State& state,
-                              StepWorkspace& workspace);
+[[nodiscard]] bool look_ahead(const Model& model, const StepOptions& options, StepWorkspace& workspace);
 
 }  // namespace almond

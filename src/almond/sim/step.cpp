@@ -14,8 +14,6 @@
 namespace almond {
 namespace {
 
-constexpr double kLargest = 1e12;  // of positions and velocities: beyond, their squares lose all meaning
-
 bool is_finite(const VecX& x, double largest = kInfinity) {
   return x.allFinite() && (x.size() == 0 || x.cwiseAbs().maxCoeff() <= largest);
 }
@@ -231,15 +229,17 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
     look_again();
   }
   for (int round = 0; round < 3; ++round) {  // what turns fast ends elsewhere than J v says
-    while (report.paths_bent < 2 * (round + 1) && bend_paths(model, options, state, w)) {
+    bool far = find_end(model, options, state, w);
+    while (far && report.paths_bent < 2 * (round + 1) && bend_paths(model, options, w)) {
       ++report.paths_bent;
       forget_answer(report);
       solve_problem(options, w, report);
+      far = find_end(model, options, state, w);
     }
-    if (round == 2) break;
+    if (!far || round == 2 || !may_swing(model, options, w)) break;
     remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
     const Stopwatch part;
-    const bool missed = look_ahead(model, options, state, w);
+    const bool missed = look_ahead(model, options, w);
     report.collide_ms += part.elapsed_ms();
     if (!missed) break;
     look_again();

@@ -59,6 +59,10 @@ SolverKind solver_from_string(const std::string& name) {
   throw Error("unknown solver \"" + name + "\"; known: " + known);
 }
 
+const char* to_string(ContactMode mode) {
+  return mode == ContactMode::kOpen ? "open" : mode == ContactMode::kStick ? "stick" : "slip";
+}
+
 const char* to_string(Status status) {
   switch (status) {
     case Status::kSolved:

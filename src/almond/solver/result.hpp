@@ -78,6 +78,7 @@ struct Settings {
 };
 
 enum class ContactMode : std::uint8_t { kOpen, kStick, kSlip };
+[[nodiscard]] const char* to_string(ContactMode mode);  // open, stick, slip
 
 /// How far (v, λ) is from the law, with v = A⁻¹(b + Jᵀλ). make_certificate() computes it from the problem and λ alone,
 /// by no solver's code; solve() fills the one of its Solution from its own numbers.

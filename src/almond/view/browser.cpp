@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -20,17 +19,10 @@
 namespace almond {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLargestMessage = 256U << 20;  // bytes
-
-std::string make_folder() {
-  std::string name = (fs::temp_directory_path() / "almond-XXXXXX").string();
-  require(mkdtemp(name.data()) != nullptr, "cannot make a folder in " + fs::temp_directory_path().string());
-  return name;
-}
 
 std::vector<std::string> command_line(const std::string& program, const std::string& folder, int width, int height) {
   std::vector<std::string> line = {program,
@@ -74,7 +66,7 @@ std::string find_chromium() {
   return "";
 }
 
-Browser::Browser(int width, int height) : folder_(make_folder()) {
+Browser::Browser(int width, int height) {
   const std::string program = find_chromium();
   try {
     require(!program.empty(), "no Chromium found: install chromium, or name one in ALMOND_CHROMIUM");
@@ -97,7 +89,7 @@ Browser::~Browser() { end(); }
 void Browser::start(const std::string& program, int width, int height) {
   int in[2], out[2];
   require(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0, "cannot make a pipe");
-  const std::vector<std::string> line = command_line(program, folder_, width, height);
+  const std::vector<std::string> line = command_line(program, folder(), width, height);
   std::vector<char*> arguments;
   for (const std::string& word : line) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -129,11 +121,6 @@ void Browser::end() {
     waitpid(process_, nullptr, 0);
   }
   to_ = from_ = process_ = -1;
-  std::error_code ignored;
-  for (int attempt = 0; attempt < 20 && fs::exists(folder_, ignored); ++attempt) {  // its children may still write
-    fs::remove_all(folder_, ignored);
-    if (fs::exists(folder_, ignored)) usleep(50000);
-  }
 }
 
 std::string Browser::call(const std::string& method, const std::string& parameters, double timeout_s) {

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "almond/load/file_io.hpp"
+
 namespace almond {
 
 /// The first of $ALMOND_CHROMIUM, chromium, chromium-browser, google-chrome that is on PATH; empty: none.
@@ -24,7 +26,7 @@ class Browser {
   /// What the page looks like: "png" or "jpeg".
   std::string screenshot(const std::string& format);
   /// A folder for files, removed with the browser.
-  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] const std::string& folder() const { return folder_.path(); }
 
  private:
   /// Sends a method of the debugging protocol with parameters as JSON, and returns its result as JSON.
@@ -32,7 +34,8 @@ class Browser {
   void start(const std::string& program, int width, int height);
   void end();
 
-  std::string folder_, session_, buffer_;
+  TemporaryFolder folder_;
+  std::string session_, buffer_;
   int to_ = -1, from_ = -1, next_ = 1;
   int process_ = -1;
 };

@@ -13,7 +13,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
-#include "almond/view/blob.hpp"
+#include "almond/view/live_command.hpp"
 
 namespace almond {
 namespace {
@@ -25,71 +25,12 @@ constexpr double kFrameMs = 1000.0 / 60.0;  // between snapshots
 constexpr double kDragRate = 15.0;          // [rad/s] of the spring that drags a body, critically damped
 constexpr double kDragLimit = 50.0;         // [m/s²] that it may give the whole tree
 
-struct Drag {
-  int body = -1;
-  Vec3 local = Vec3::Zero(), target = Vec3::Zero();
-};
-
-struct Command {
-  enum class Kind : std::uint8_t { kPlay, kPause, kStep, kReset, kSet, kDrag, kRelease } kind = Kind::kPause;
-  std::string name;
-  double value = 0.0;
-  std::string text;
-  Drag drag;
-};
-
 /// What a slider moves.
 struct Slider {
   std::string name, label, unit, group;
   double min = 0.0, max = 1.0;
   bool log = false;
 };
-
-Vec3 read_point(const Json& json, const char* field) {
-  require(json.contains(field) && json[field].is_array() && json[field].size() == 3,
-          std::string("command drag: ") + field + " is missing, expected three numbers");
-  Vec3 point;
-  for (int k = 0; k < 3; ++k) {
-    require(json[field][k].is_number(), std::string("command drag: ") + field + " holds something else than numbers");
-    point[k] = json[field][k].get<double>();
-  }
-  require(point.allFinite() && point.cwiseAbs().maxCoeff() < 1e6, "command drag: a point is out of range");
-  return point;
-}
-
-Command parse_command(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
-  require(json.is_object() && json.contains("type") && json["type"].is_string(),
-          "command: expected a JSON object with a \"type\"");
-  static const std::map<std::string, Command::Kind> kKinds = {
-      {"play", Command::Kind::kPlay},      {"pause", Command::Kind::kPause}, {"step", Command::Kind::kStep},
-      {"reset", Command::Kind::kReset},    {"set", Command::Kind::kSet},     {"drag", Command::Kind::kDrag},
-      {"release", Command::Kind::kRelease}};
-  const auto found = kKinds.find(json["type"].get<std::string>());
-  require(found != kKinds.end(), "command " + quote(json["type"].get<std::string>()) +
-                                     ": expected play, pause, step, reset, set, drag or release");
-  Command command;
-  command.kind = found->second;
-  if (command.kind == Command::Kind::kSet) {
-    require(json.contains("name") && json["name"].is_string() && json.contains("value"),
-            "command set: expected a \"name\" and a \"value\"");
-    command.name = json["name"].get<std::string>();
-    if (json["value"].is_number()) {
-      command.value = json["value"].get<double>();
-      require(std::isfinite(command.value), "command set: the value is not finite");
-    } else {
-      require(json["value"].is_string(), "command set: expected a number or a name as value");
-      command.text = json["value"].get<std::string>();
-    }
-  }
-  if (command.kind == Command::Kind::kDrag) {
-    require(json.contains("body") && json["body"].is_number_integer(), "command drag: expected the index of a body");
-    command.drag.body = json["body"].get<int>();
-    command.drag.local = read_point(json, "local");
-    command.drag.target = read_point(json, "target");
-  }
-  return command;
-}
 
 void append(const double* values, Eigen::Index count, const char* format, std::string& text) {
   char buffer[32];

@@ -119,11 +119,6 @@ Json describe_bodies(const Model& model) {
   return bodies;
 }
 
-const char* mode_name(ContactMode mode) {
-  static constexpr const char* kNames[] = {"open", "stick", "slip"};
-  return kNames[static_cast<int>(mode)];
-}
-
 /// Points of a trace, thinned out evenly where there are very many.
 Json describe_trace(const StepInside::Trace& trace) {
   Json iterations = Json::array(), times = Json::array(), residuals = Json::array();
@@ -146,7 +141,7 @@ Json describe_inside(const StepInside& inside, const Model& model, const std::st
   const auto name = [&](int geom) { return geom < 0 ? std::string("ground") : model.geoms[geom].name; };
   for (const FrameContact& c : inside.contacts)
     contacts.push_back({{"names", name(c.geom_a) + " | " + name(c.geom_b)},
-                        {"mode", mode_name(c.mode)},
+                        {"mode", to_string(c.mode)},
                         {"gap_mm", 1e3 * c.gap},
                         {"normal_force", c.force.dot(c.n)},
                         {"residual", c.residual}});

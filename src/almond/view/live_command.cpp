@@ -1,0 +1,63 @@
+#include "almond/view/live_command.hpp"
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+
+namespace almond {
+namespace {
+
+using Json = nlohmann::json;
+
+Vec3 read_point(const Json& json, const char* field) {
+  require(json.contains(field) && json[field].is_array() && json[field].size() == 3,
+          std::string("command drag: ") + field + " is missing, expected three numbers");
+  Vec3 point;
+  for (int k = 0; k < 3; ++k) {
+    require(json[field][k].is_number(), std::string("command drag: ") + field + " holds something else than numbers");
+    point[k] = json[field][k].get<double>();
+  }
+  require(point.allFinite() && point.cwiseAbs().maxCoeff() < 1e6, "command drag: a point is out of range");
+  return point;
+}
+
+}  // namespace
+
+Command parse_command(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  require(json.is_object() && json.contains("type") && json["type"].is_string(),
+          "command: expected a JSON object with a \"type\"");
+  static const std::map<std::string, Command::Kind> kKinds = {
+      {"play", Command::Kind::kPlay},      {"pause", Command::Kind::kPause}, {"step", Command::Kind::kStep},
+      {"reset", Command::Kind::kReset},    {"set", Command::Kind::kSet},     {"drag", Command::Kind::kDrag},
+      {"release", Command::Kind::kRelease}};
+  const auto found = kKinds.find(json["type"].get<std::string>());
+  require(found != kKinds.end(), "command " + quote(json["type"].get<std::string>()) +
+                                     ": expected play, pause, step, reset, set, drag or release");
+  Command command;
+  command.kind = found->second;
+  if (command.kind == Command::Kind::kSet) {
+    require(json.contains("name") && json["name"].is_string() && json.contains("value"),
+            "command set: expected a \"name\" and a \"value\"");
+    command.name = json["name"].get<std::string>();
+    if (json["value"].is_number()) {
+      command.value = json["value"].get<double>();
+      require(std::isfinite(command.value), "command set: the value is not finite");
+    } else {
+      require(json["value"].is_string(), "command set: expected a number or a name as value");
+      command.text = json["value"].get<std::string>();
+    }
+  }
+  if (command.kind == Command::Kind::kDrag) {
+    require(json.contains("body") && json["body"].is_number_integer(), "command drag: expected the index of a body");
+    command.drag.body = json["body"].get<int>();
+    command.drag.local = read_point(json, "local");
+    command.drag.target = read_point(json, "target");
+  }
+  return command;
+}
+
+}  // namespace almond
