@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "almond/model/sdf_solid.hpp"
 #include "almond/base/check.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
@@ -57,6 +58,7 @@ std::vector<double> shape_size(const Shape& shape) {
   if (const auto* s = std::get_if<Ellipsoid>(&shape)) return list(s->radii);
   if (const auto* s = std::get_if<ConvexMesh>(&shape)) return {static_cast<double>(s->hull->vertices.size())};
   if (const auto* s = std::get_if<TriangleMesh>(&shape)) return {static_cast<double>(s->mesh->vertices.size())};
+  if (const auto* s = std::get_if<SdfShape>(&shape)) return {static_cast<double>(s->solid->surface.vertices.size())};
   return {};
 }
 

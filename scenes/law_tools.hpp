@@ -40,5 +40,11 @@ std::vector<LawResult> dropped_ball();
 std::vector<LawResult> painleve_rod();
 std::vector<LawResult> newtons_cradle();
 std::vector<LawResult> limp_quadrupeds();
+// laws_sdf.cpp
+std::vector<LawResult> nut_on_bolt();
+std::vector<LawResult> falling_nut();
+std::vector<LawResult> nested_dishes();
+std::vector<LawResult> ball_in_bowl();
+std::vector<LawResult> poured_balls();
 
 }  // namespace almond::scenes

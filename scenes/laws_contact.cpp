@@ -253,6 +253,11 @@ const std::vector<Law>& all_laws() {
       {"four_bar", four_bar_loop},
       {"joint_limit", joint_limit},
       {"quadrupeds", limp_quadrupeds},
+      {"thread", nut_on_bolt},
+      {"falling_nut", falling_nut},
+      {"nested", nested_dishes},
+      {"bowl", ball_in_bowl},
+      {"pour", poured_balls},
   };
   return laws;
 }

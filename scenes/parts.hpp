@@ -26,6 +26,17 @@ inline constexpr double kGravity = 9.81;
 /// Bowl, bowl, plate (0.1 kg each) and a 5 kg pot on top, each a floor and a ring of twelve walls made of boxes.
 [[nodiscard]] Model make_dishes_model();
 
+// ---- signed distance shapes (solids.cpp)
+
+/// A steel nut, free to turn, on the upright bolt of "M48", "M20x1.5", ...
+[[nodiscard]] Model make_nut_model(const std::string& thread, double mu);
+/// Bowl, bowl, plate (0.1 kg each) and a pot, one in the other.
+[[nodiscard]] Model make_pile_model(double pot_mass, double mu);
+/// A ball of the given radius in a round bowl, `angle` up its side.
+[[nodiscard]] Model make_bowl_model(double radius, double ball, double angle, double mu);
+/// Heavy balls of 5 mm radius thrown down into a cup.
+[[nodiscard]] Model make_pour_model(int balls, double speed, std::uint64_t seed);
+
 // ---- balls (balls.cpp)
 
 /// A ball of 1 kg and 5 cm radius, `height` above the ground, thrown along x.

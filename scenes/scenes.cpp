@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <memory>
 
 #include "almond/base/check.hpp"
@@ -112,6 +113,72 @@ Scene make_gripper(const Values& values, std::uint64_t /*seed*/) {
 Scene make_cup(const Values& values, std::uint64_t /*seed*/) {
   Scene scene = begin(make_cup_model(static_cast<int>(values[0]), values[1]), 1200);
   watch_slip(scene, "cup", scene.steps / 2);  // the balls have come to rest by then
+  return scene;
+}
+
+Scene make_nut(const Values& values, std::uint64_t /*seed*/) {
+  char name[32];
+  std::snprintf(name, sizeof name, "M%g", values[0]);
+  Scene scene = begin(make_nut_model(name, values[1]), 1200);
+  const double push = values[2], torque = values[3];
+  if (push != 0.0 || torque != 0.0)
+    scene.control = [push, torque](Simulation& sim) {
+      sim.inputs().wrenches.assign(1, Wrench{Vec3(0.0, 0.0, -push), Vec3(0.0, 0.0, torque)});
+    };
+  struct Seen {
+    double turned = 0.0, deepest = 0.0;
+  };
+  auto seen = std::make_shared<Seen>();
+  const double start = scene.model.q0[2];
+  scene.observe = [seen](Simulation& sim, const StepReport& report) {
+    seen->turned += sim.options().dt * sim.state().v[5];
+    seen->deepest = std::max(seen->deepest, report.penetration);
+  };
+  scene.judge = [seen, start](Simulation& sim) {
+    Outcome outcome;
+    outcome.metrics = {{"turns", seen->turned / (2.0 * 3.14159265358979323846)},
+                       {"travel_mm", 1e3 * (sim.state().q[2] - start)},
+                       {"deepest_um", 1e6 * seen->deepest}};
+    outcome.success = seen->deepest < 2e-5;
+    return outcome;
+  };
+  return scene;
+}
+
+Scene make_pile(const Values& values, std::uint64_t /*seed*/) {
+  Scene scene = begin(make_pile_model(values[0], values[1]), 720);
+  scene.judge = [](Simulation& sim) {
+    double side = 0.0;
+    for (int b = 0; b < 4; ++b) side = std::max(side, sim.state().q.segment<2>(7 * b).norm());
+    Outcome outcome;
+    outcome.metrics = {{"pot_height_mm", 1e3 * sim.state().q[23]},
+                       {"jitter_mm_per_s", 1e3 * liveliness(sim)},
+                       {"off_axis_mm", 1e3 * side}};
+    outcome.success = liveliness(sim) < 1e-6 && side < 1e-3;
+    return outcome;
+  };
+  return scene;
+}
+
+Scene make_bowl_scene(const Values& values, std::uint64_t /*seed*/) {
+  return begin(make_bowl_model(0.2, 0.01, values[0], values[1]), 1200);
+}
+
+Scene make_pour(const Values& values, std::uint64_t seed) {
+  Scene scene = begin(make_pour_model(static_cast<int>(values[0]), values[1], seed), 480);
+  scene.judge = [](Simulation& sim) {
+    // Outside is what lies beyond the wall below the rim, or under the floor.
+    double outside = 0.0;
+    for (int b = 0; b < sim.model().num_bodies(); ++b) {
+      const Vec3 p = sim.state().q.segment<3>(7 * b);
+      const double wall = 0.030 + 0.015 * p.z() / 0.110;
+      if (p.z() < 0.0075 || (p.z() < 0.110 && p.head<2>().norm() > wall - 0.004)) outside += 1.0;
+    }
+    Outcome outcome;
+    outcome.metrics = {{"outside", outside}, {"jitter_mm_per_s", 1e3 * liveliness(sim)}};
+    outcome.success = outside == 0.0;
+    return outcome;
+  };
   return scene;
 }
 
@@ -311,6 +378,22 @@ std::vector<SceneInfo> list_scenes() {
        {{"balls", 45.0, "number"}, {"squeeze", 1.5, "times the least force that holds"}},
        make_cup},
       {"dishes", "bowl, bowl, plate and a 5 kg pot on top, made of boxes", {}, make_dishes},
+      {"pile",
+       "bowl, bowl, plate and a heavy pot, by signed distance functions",
+       {{"pot", 5.0, "mass of the pot [kg]"}, {"mu", 0.4, "friction coefficient"}},
+       make_pile},
+      {"nut",
+       "a nut on its bolt, free to turn",
+       {{"size", 48.0, "M48, M20, ... [mm]"},
+        {"mu", 0.02, "friction coefficient"},
+        {"push", 0.0, "down along the axis [N]"},
+        {"torque", 0.0, "about the axis [N m]"}},
+       make_nut},
+      {"bowl",
+       "a ball in a round bowl",
+       {{"angle", 0.5, "up its side [rad]"}, {"mu", 0.5, "friction coefficient"}},
+       make_bowl_scene},
+      {"pour", "heavy balls thrown into a cup", {{"balls", 45.0, "number"}, {"speed", 3.0, "[m/s]"}}, make_pour},
       {"ball", "a ball dropped on the ground", {{"height", 0.5, "[m]"}, {"restitution", 0.0, "0 to 1"}}, make_ball},
       {"rolling", "a ball thrown along the ground until it rolls", {{"speed", 1.0, "[m/s]"}}, make_rolling},
       {"cradle",

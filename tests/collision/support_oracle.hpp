@@ -39,6 +39,7 @@ inline double support_height(const Shape& shape, const Pose& X, const Vec3& m) {
     }
     double operator()(const TriangleMesh&) const { return kNaN; }
     double operator()(const HeightField&) const { return kNaN; }
+    double operator()(const SdfShape&) const { return kNaN; }
   };
   return m.dot(X.p) + std::visit(Height{d, across}, shape);
 }

@@ -70,7 +70,9 @@ INSTANTIATE_TEST_SUITE_P(Scenes, Allocation,
                                            Case{"spheres", {{"count", 45.0}}, 100},
                                            Case{"quadrupeds", {{"robots", 2.0}}, 120},
                                            Case{"gripper", {{"shake", 0.05}}, 60}, Case{"four_bar", {}, 60},
-                                           Case{"ball", {{"restitution", 0.5}}, 200}, Case{"zoo", {}, 60}),
+                                           Case{"ball", {{"restitution", 0.5}}, 200}, Case{"zoo", {}, 60},
+                                           Case{"pile", {}, 30}, Case{"nut", {{"torque", -0.02}}, 30},
+                                           Case{"pour", {{"balls", 20.0}}, 60}),
                          [](const auto& each) { return testing::test_name(each.param.name); });
 
 }  // namespace

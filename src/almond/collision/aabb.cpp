@@ -1,6 +1,7 @@
 // Boxes of the shapes. Along a world axis e the half width of a rotated shape is its support function at Rᵀe.
 
 #include "almond/collision/broadphase.hpp"
+#include "almond/model/sdf_solid.hpp"
 
 namespace almond {
 
@@ -45,6 +46,11 @@ struct MakeBox {
     const Aabb& local = mesh.tree->nodes[0].box;
     const Vec3 middle = 0.5 * (local.lower + local.upper), half = 0.5 * (local.upper - local.lower);
     return centered(X * middle, X.R.cwiseAbs() * half);
+  }
+  Aabb operator()(const SdfShape& shape) const {
+    const Aabb& local = shape.solid->tree->nodes[0].box;
+    const Vec3 middle = 0.5 * (local.lower + local.upper), half = 0.5 * (local.upper - local.lower);
+    return centered(X * middle, X.R.cwiseAbs() * (half + Vec3::Constant(shape.solid->chord_error)));
   }
   Aabb operator()(const HeightField& field) const {
     return centered(X.p, X.R.cwiseAbs() * Vec3(field.grid->half_x, field.grid->half_y, radius));

@@ -6,6 +6,7 @@
 #include "almond/collision/broadphase.hpp"
 #include "almond/collision/convex.hpp"
 #include "almond/collision/narrowphase.hpp"
+#include "almond/collision/sdf_pairs.hpp"
 
 namespace almond {
 
@@ -14,6 +15,7 @@ struct CollisionWorkspace::Impl {
   BroadphaseWorkspace broadphase;
   std::vector<std::pair<int, int>> pairs;
   ConvexWorkspace convex;
+  SdfWorkspace sdf;
   Manifold manifold;
 };
 
@@ -26,6 +28,8 @@ namespace {
 
 constexpr double kMarginPerRadius =
     0.1;  // margins stay small beside the shapes, or grains would feel each other at rest
+
+constexpr double kSdfMarginPerRadius = 0.01;  // surfaces that fit closely are near each other everywhere
 
 bool is_fixed(const Model& model, const Geom& geom) {
   return geom.body < 0 || model.bodies[static_cast<std::size_t>(geom.body)].weld < 0;
@@ -56,11 +60,34 @@ void fill_input(const Model& model, const std::vector<Pose>& X_WG, const std::ve
   }
 }
 
+bool meets_sdf(const Geom& a, const Geom& b) {
+  return std::holds_alternative<SdfShape>(a.shape) || std::holds_alternative<SdfShape>(b.shape);
+}
+
+double rest_margin(const Geom& a, const Geom& b, const CollisionOptions& options) {
+  const double per_radius = meets_sdf(a, b) ? kSdfMarginPerRadius : kMarginPerRadius;
+  return std::min(options.margin, per_radius * std::min(a.radius, b.radius));
+}
+
 /// The gap up to which a pair is reported.
 double pair_margin(const Geom& a, const Geom& b, const GeomMotion& motion_a, const GeomMotion& motion_b,
                    const CollisionOptions& options) {
-  const double at_rest = std::min(options.margin, kMarginPerRadius * std::min(a.radius, b.radius));
-  return at_rest + (motion_a.shift - motion_b.shift).norm() + motion_a.spin + motion_b.spin;
+  return rest_margin(a, b, options) + (motion_a.shift - motion_b.shift).norm() + motion_a.spin + motion_b.spin;
+}
+
+/// What is known of the motion: all but what `spin` holds beyond the turns. A turn bends paths off their tangents.
+PairMotion pair_motion(const Geom& a, const Pose& X_a, const GeomMotion& motion_a, const Geom& b, const Pose& X_b,
+                       const GeomMotion& motion_b, const CollisionOptions& options) {
+  const auto beyond = [](const Geom& geom, const GeomMotion& motion) {
+    const double angle = motion.turn.norm();
+    return std::max(0.0, motion.spin - geom.radius * angle) + 0.5 * geom.radius * angle * angle;
+  };
+  return {motion_b.shift - motion_a.shift,
+          motion_a.turn,
+          motion_b.turn,
+          X_a.p,
+          X_b.p,
+          rest_margin(a, b, options) + beyond(a, motion_a) + beyond(b, motion_b)};
 }
 
 /// Depths beyond the diameter of the smaller shape are no contact any more: they are cut there, the point staying with
@@ -102,14 +129,22 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
   for (const auto& [i, k] : impl.pairs) {
     if (!may_collide(model, i, k)) continue;
     const Geom &a = model.geoms[i], &b = model.geoms[k];
-    const PairOptions pair{pair_margin(a, b, motion[i], motion[k], options), options.max_points_per_pair};
+    PairOptions pair{pair_margin(a, b, motion[i], motion[k], options),
+                     options.max_points_per_pair,
+                     options.max_points_per_sdf_pair,
+                     {}};
     // Bounding balls: cheaper than any pair of shapes. Planes have no ball.
     const double reach = a.radius + b.radius + pair.margin;
     if ((X_WG[k].p - X_WG[i].p).squaredNorm() > reach * reach) continue;
     ++contacts.pairs_tested;
     Manifold& manifold = impl.manifold;
     manifold.clear();
-    collide_pair(a.shape, X_WG[i], b.shape, X_WG[k], pair, impl.convex, manifold);
+    if (meets_sdf(a, b)) {
+      pair.motion = pair_motion(a, X_WG[i], motion[i], b, X_WG[k], motion[k], options);
+      collide_sdf(a, X_WG[i], b, X_WG[k], pair, impl.sdf, manifold);
+    } else {
+      collide_pair(a.shape, X_WG[i], b.shape, X_WG[k], pair, impl.convex, manifold);
+    }
     if (manifold.points.empty()) continue;
     cut_depths(a.radius, b.radius, manifold);
     sort_points(manifold.points);

@@ -14,11 +14,14 @@ namespace almond {
 struct GeomMotion {
   Vec3 shift = Vec3::Zero();  // [m]
   double spin = 0.0;          // [m]
+  Vec3 turn =
+      Vec3::Zero();  // the rotation that is part of `spin` [rad]: signed distance shapes look at each point's own way
 };
 
 struct CollisionOptions {
-  double margin = 1e-3;         // gap [m] up to which contacts are reported for geoms at rest
-  int max_points_per_pair = 8;  // of one flat contact (4 to 8); a mesh may have several
+  double margin = 1e-3;               // gap [m] up to which contacts are reported for geoms at rest
+  int max_points_per_pair = 8;        // of one flat contact (4 to 8); a mesh may have several
+  int max_points_per_sdf_pair = 120;  // of two shapes of which one is given by a signed distance function
 };
 
 /// Scratch; grows on first use.

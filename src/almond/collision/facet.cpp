@@ -88,6 +88,7 @@ struct LocalFacet {
   void operator()(const Plane&) {}
   void operator()(const TriangleMesh&) {}
   void operator()(const HeightField&) {}
+  void operator()(const SdfShape&) {}
 
   void add_vertex(const Polytope& hull, int v) { facet.add(hull.vertices[v], static_cast<std::uint32_t>(v)); }
 

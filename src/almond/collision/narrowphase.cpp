@@ -20,6 +20,7 @@ int rank_of(const Shape& shape) {
     int operator()(const Cone&) const { return 7; }
     int operator()(const Ellipsoid&) const { return 8; }
     int operator()(const ConvexMesh&) const { return 9; }
+    int operator()(const SdfShape&) const { return 10; }
   };
   return std::visit(Rank{}, shape);
 }
@@ -31,6 +32,7 @@ bool is_surface(const Shape& shape) {
 void collide_ordered(const Shape& a, const Pose& X_a, const Shape& b, const Pose& X_b, const PairOptions& options,
                      ConvexWorkspace& workspace, Manifold& manifold) {
   if (std::holds_alternative<Plane>(a)) return collide_plane(X_a, b, X_b, options, manifold);
+  if (std::holds_alternative<SdfShape>(b)) return;  // of sdf_pairs
   if (is_surface(a)) {
     if (!is_surface(b)) collide_mesh(a, X_a, b, X_b, options, workspace, manifold);
     return;

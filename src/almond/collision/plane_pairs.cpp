@@ -90,6 +90,7 @@ struct AddShape {
 
   void operator()(const ConvexMesh& mesh) { add_vertices(mesh.hull->vertices); }
   void operator()(const TriangleMesh& mesh) { add_vertices(mesh.mesh->vertices); }
+  void operator()(const SdfShape&) {}  // of sdf_pairs
 
   void add_vertices(const std::vector<Vec3>& vertices) {
     // In the mesh's frame, so that each vertex costs one dot product.

@@ -40,6 +40,7 @@ struct MakeCore {
   void operator()(const Plane&) const {}
   void operator()(const TriangleMesh&) const {}
   void operator()(const HeightField&) const {}
+  void operator()(const SdfShape&) const {}
 
   void round(CoreKind kind, double radius, double half_length) const {
     core.kind = kind;

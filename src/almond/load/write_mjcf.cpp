@@ -8,6 +8,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/model/sdf_solid.hpp"
 
 namespace almond {
 namespace {
@@ -118,6 +119,11 @@ std::string shape(Writer& w, const Shape& shape) {
     ++w.notes.ignored["hollows of a triangle mesh (MuJoCo takes the convex hull)"];
     return attribute("type", "mesh") +
            attribute("mesh", mesh_asset(w, s->mesh.get(), s->mesh->vertices, s->mesh->triangles));
+  }
+  if (const auto* s = std::get_if<SdfShape>(&shape)) {
+    ++w.notes.ignored["hollows of a signed distance shape (MuJoCo takes the convex hull)"];
+    return attribute("type", "mesh") +
+           attribute("mesh", mesh_asset(w, s->solid.get(), s->solid->surface.vertices, s->solid->surface.triangles));
   }
   const HeightGrid& grid = *std::get<HeightField>(shape).grid;
   const auto [low, high] = std::minmax_element(grid.height.begin(), grid.height.end());

@@ -6,6 +6,7 @@
 
 #include "almond/model/checks.hpp"
 #include "almond/model/remarks.hpp"
+#include "almond/model/sdf_solid.hpp"
 
 namespace almond {
 namespace {
@@ -326,8 +327,20 @@ void ModelBuilder::set_start_velocity(int joint, const VecX& v) {
   start_v_[joint] = v;
 }
 
+namespace {
+
+/// Shapes that may meet a signed distance shape need a function and triangles, too.
+void make_solids(Model& model) {
+  const auto is_sdf = [](const Geom& geom) { return std::holds_alternative<SdfShape>(geom.shape); };
+  if (std::none_of(model.geoms.begin(), model.geoms.end(), is_sdf)) return;
+  for (Geom& geom : model.geoms) geom.solid = make_counterpart(geom.shape);
+}
+
+}  // namespace
+
 Model ModelBuilder::build() const {
   Model model = model_;
+  make_solids(model);
   check_carried_mass(model);
   find_trees(model);
   for (auto* pairs : {&model.excluded, &model.included}) std::sort(pairs->begin(), pairs->end());

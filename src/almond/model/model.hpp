@@ -75,7 +75,8 @@ struct Geom {
   Material material;
   std::uint32_t group = 1;  // a pair collides if each one's group meets the other's mask
   std::uint32_t mask = 0xffffffffU;
-  double radius = 0.0;  // about the geom's origin; infinite for a plane
+  double radius = 0.0;                    // about the geom's origin; infinite for a plane
+  std::shared_ptr<const SdfSolid> solid;  // the shape as a signed distance function, where the model has any such
 };
 
 enum class DriveMode : std::uint8_t {

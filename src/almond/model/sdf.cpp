@@ -275,14 +275,29 @@ void copy_points(const SdfBlock& from, SdfBlock& to) {
   std::copy_n(from.z, from.count, to.z);
 }
 
+/// Whether some point of the block is nearer to a box than its answer so far.
+bool may_be_nearer(const SdfBlock& b, const Aabb& box) {
+  bool any = false;
+  for (int i = 0; i < b.count; ++i) {
+    const double x = std::max(std::max(box.lower.x() - b.x[i], b.x[i] - box.upper.x()), 0.0),
+                 y = std::max(std::max(box.lower.y() - b.y[i], b.y[i] - box.upper.y()), 0.0),
+                 z = std::max(std::max(box.lower.z() - b.z[i], b.z[i] - box.upper.z()), 0.0);
+    const double d = std::max(b.d[i], 0.0);
+    any = any || x * x + y * y + z * z <= d * d;
+  }
+  return any;
+}
+
 struct UnionSdf final : Sdf {
   std::vector<SdfPtr> children;
+  std::vector<Aabb> boxes;  // (children)
   using Sdf::sample;
   void sample(SdfBlock& b) const override {
     SdfBlock other;
     copy_points(b, other);
     children[0]->sample(b);
     for (std::size_t k = 1; k < children.size(); ++k) {
+      if (!may_be_nearer(b, boxes[k])) continue;
       children[k]->sample(other);
       merge(
           other, 1.0, [](double d, double best) { return d < best; }, b);
@@ -472,6 +487,7 @@ SdfPtr make_posed(SdfPtr child, const Pose& X) {
 SdfPtr make_union(std::vector<SdfPtr> children) {
   check_children(children, "union");
   auto sdf = std::make_shared<UnionSdf>();
+  for (const SdfPtr& child : children) sdf->boxes.push_back(child->bounds());
   sdf->children = std::move(children);
   return sdf;
 }

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "almond/base/check.hpp"
+#include "almond/model/sdf_solid.hpp"
 #include "almond/model/surface_tree.hpp"
 
 namespace almond {
@@ -114,6 +115,10 @@ struct Check {
         throw Error(place + ": height " + std::to_string(i) + " is " + to_text(g.height[i]) +
                     ", expected a finite number");
   }
+  void operator()(const SdfShape& s) const {
+    require(s.solid != nullptr && s.solid->field != nullptr && s.solid->tree != nullptr,
+            place + ": the signed distance shape is empty; make_sdf_shape builds one");
+  }
 };
 
 double largest_norm(const std::vector<Vec3>& points) {
@@ -137,6 +142,7 @@ struct BoundingRadius {
     for (const double h : s.grid->height) z = std::max(z, std::abs(h));
     return std::hypot(s.grid->half_x, s.grid->half_y, z);
   }
+  double operator()(const SdfShape& s) const { return largest_norm(s.solid->surface.vertices) + s.solid->chord_error; }
 };
 
 /// Sums over tetrahedra (reference, a, b, c): volume, first and second moments about the reference.
@@ -223,6 +229,7 @@ struct Solid {
   MassProperties operator()(const HeightField&) const {
     throw Error("a height field has no finite volume, expected a solid");
   }
+  MassProperties operator()(const SdfShape& s) const { return integrate(*s.solid->field); }
 };
 
 /// Volumes grow with the third power of the size, inertias with the fifth.
@@ -236,8 +243,9 @@ void check_range(const MassProperties& m, const Shape& shape) {
 }  // namespace
 
 const char* shape_name(const Shape& shape) {
-  static constexpr const char* kNames[] = {"sphere", "capsule",   "plane",       "box",           "cylinder",
-                                           "cone",   "ellipsoid", "convex mesh", "triangle mesh", "height field"};
+  static constexpr const char* kNames[] = {"sphere",        "capsule",      "plane",          "box",
+                                           "cylinder",      "cone",         "ellipsoid",      "convex mesh",
+                                           "triangle mesh", "height field", "signed distance"};
   static_assert(std::variant_size_v<Shape> == std::size(kNames));
   return kNames[shape.index()];
 }

@@ -86,8 +86,20 @@ struct HeightField {
   std::shared_ptr<const HeightGrid> grid;
 };
 
-using Shape =
-    std::variant<Sphere, Capsule, Plane, Box, Cylinder, Cone, Ellipsoid, ConvexMesh, TriangleMesh, HeightField>;
+/// A solid given by a signed distance function, of any form: bowls, threads, nuts, unions of others.
+class Sdf;        // sdf.hpp: the function
+struct SdfSolid;  // sdf_solid.hpp: the function, with triangles on its surface
+struct SdfShape {
+  std::shared_ptr<const SdfSolid> solid;
+};
+
+/// Cuts the surface into triangles with edges and chords of at most these [m]; 0: an eighth and a thousandth of the
+/// shape's radius. Throws Error where the function has no bounded surface.
+[[nodiscard]] SdfShape make_sdf_shape(std::shared_ptr<const Sdf> field, double max_edge = 0.0,
+                                      double chord_error = 0.0);
+
+using Shape = std::variant<Sphere, Capsule, Plane, Box, Cylinder, Cone, Ellipsoid, ConvexMesh, TriangleMesh,
+                           HeightField, SdfShape>;
 
 /// "sphere", "box", ... as in messages and files.
 [[nodiscard]] const char* shape_name(const Shape& shape);

@@ -12,7 +12,6 @@
 namespace almond {
 namespace {
 
-constexpr int kLeafSize = 4;
 constexpr double kFlatAngle = 1e-6;  // [rad] between faces that count as one
 
 /// Number of the first vertex with the same position: files often repeat the corners for each triangle.
@@ -93,6 +92,7 @@ struct TreeBuilder {
   SurfaceTree& tree;
   const std::vector<Aabb>& boxes;    // (triangles)
   const std::vector<Vec3>& centers;  // (triangles)
+  int leaf;
 
   /// Splits at the median along the longest side of the box of the centres; equal centres are ordered by index.
   void build(int begin, int end) {
@@ -105,7 +105,7 @@ struct TreeBuilder {
       middle.add(centers[tree.order[i]]);
     }
     tree.nodes[node].box = box;
-    if (end - begin <= kLeafSize) {
+    if (end - begin <= leaf) {
       tree.nodes[node].begin = begin;
       tree.nodes[node].count = end - begin;
     } else {
@@ -123,7 +123,7 @@ struct TreeBuilder {
 
 }  // namespace
 
-std::shared_ptr<const SurfaceTree> make_surface_tree(const TriangleSoup& soup) {
+std::shared_ptr<const SurfaceTree> make_surface_tree(const TriangleSoup& soup, int leaf) {
   auto tree = std::make_shared<SurfaceTree>();
   const std::size_t count = soup.triangles.size();
   const std::vector<int> first = weld(soup.vertices);
@@ -149,7 +149,7 @@ std::shared_ptr<const SurfaceTree> make_surface_tree(const TriangleSoup& soup) {
   connect(*tree);
   find_corners(soup, *tree);
   tree->nodes.reserve(tree->order.size());
-  if (!tree->order.empty()) TreeBuilder{*tree, boxes, centers}.build(0, static_cast<int>(tree->order.size()));
+  if (!tree->order.empty()) TreeBuilder{*tree, boxes, centers, leaf}.build(0, static_cast<int>(tree->order.size()));
   return tree;
 }
 

@@ -38,6 +38,7 @@ struct SurfaceTree {
   int open_edges = 0;                         // directed edges without an opposite one
 };
 
-[[nodiscard]] std::shared_ptr<const SurfaceTree> make_surface_tree(const TriangleSoup& soup);
+/// Boxes are divided down to `leaf` triangles.
+[[nodiscard]] std::shared_ptr<const SurfaceTree> make_surface_tree(const TriangleSoup& soup, int leaf = 4);
 
 }  // namespace almond

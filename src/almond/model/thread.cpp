@@ -248,10 +248,12 @@ SdfPtr make_nut(const MetricThread& thread) {
   // Countersunk at 60° to the axis, as wide as the thread at the faces.
   const double depth = (r - hole.root_radius + 0.1 * thread.pitch) * kTan30;
   const double in = hole.root_radius - 0.1 * thread.pitch, out = r + (r - in);
-  const SdfPtr sink = make_union(
-      {make_revolved_solid({{0.0, -half - depth}, {out, -half - depth}, {in, -half + depth}, {0.0, -half + depth}}),
-       make_revolved_solid({{0.0, half - depth}, {in, half - depth}, {out, half + depth}, {0.0, half + depth}})});
-  return make_difference(body, make_union({make_thread(hole, -half - thread.pitch, half + thread.pitch), sink}));
+  return make_difference(
+      body,
+      make_union(
+          {make_thread(hole, -half - thread.pitch, half + thread.pitch),
+           make_revolved_solid({{0.0, -half - depth}, {out, -half - depth}, {in, -half + depth}, {0.0, -half + depth}}),
+           make_revolved_solid({{0.0, half - depth}, {in, half - depth}, {out, half + depth}, {0.0, half + depth}})}));
 }
 
 double engaged_angle(const MetricThread& thread, double z) {

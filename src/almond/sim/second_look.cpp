@@ -40,7 +40,8 @@ void compute_motion(const Model& model, const Kinematics& kin, double dt, std::v
     if (!moves) continue;
     motion[g].shift = dt * point_velocity(model, kin, geom.body, kin.X_WG[g].p);
     const double reach = std::isfinite(geom.radius) ? geom.radius : 0.0;
-    motion[g].spin = dt * reach * angular_velocity(model, kin, geom.body).norm() + fall;
+    motion[g].turn = dt * angular_velocity(model, kin, geom.body);
+    motion[g].spin = reach * motion[g].turn.norm() + fall;
   }
 }
 
@@ -136,8 +137,17 @@ bool may_swing(const Model& model, const StepOptions& options, const StepWorkspa
     return body >= 0 && !std::holds_alternative<Sphere>(model.geoms[geom].shape) &&
            h * model.geoms[geom].radius * angular_velocity(model, w.before_move, body).norm() > kDeepest;
   };
-  return std::any_of(w.contacts.points.begin(), w.contacts.points.end(),
-                     [&](const ContactPoint& p) { return swings(p.body_a, p.geom_a) || swings(p.body_b, p.geom_b); });
+  // Or passes by so far that the normal turns: round things that fly side by side.
+  constexpr double kPassing = 0.3;  // of the smaller one's radius
+  const auto passes = [&](const ContactPoint& p) {
+    const Vec3 way =
+        h * (point_velocity(model, w.before_move, p.body_b, p.p) - point_velocity(model, w.before_move, p.body_a, p.p));
+    const double radius = std::min(model.geoms[p.geom_a].radius, model.geoms[p.geom_b].radius);
+    return (way - p.n * p.n.dot(way)).norm() > kPassing * radius;
+  };
+  return std::any_of(w.contacts.points.begin(), w.contacts.points.end(), [&](const ContactPoint& p) {
+    return swings(p.body_a, p.geom_a) || swings(p.body_b, p.geom_b) || passes(p);
+  });
 }
 
 bool look_ahead(const Model& model, const StepOptions& options, StepWorkspace& w) {

@@ -33,7 +33,7 @@ void compute_motion(const Model& model, const Kinematics& kinematics, double dt,
 /// the other body, the bias takes in what it falls short by; false if there is no such point.
 [[nodiscard]] bool bend_paths(const Model& model, const StepOptions& options, StepWorkspace& workspace);
 
-/// Whether anything that touches turns so far that other points of it may have met.
+/// Whether anything that touches turns or passes by so far that other points of it may have met.
 [[nodiscard]] bool may_swing(const Model& model, const StepOptions& options, const StepWorkspace& workspace);
 
 /// Overlaps that the answer leads to, other than those it began with, become contacts: between the points that would

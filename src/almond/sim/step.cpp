@@ -160,6 +160,8 @@ void StepOptions::validate() const {
   check_range(std::isfinite(collision.margin) && collision.margin >= 0.0, "collision.margin", collision.margin, ">= 0");
   check_range(collision.max_points_per_pair >= 3 && collision.max_points_per_pair <= 64,
               "collision.max_points_per_pair", collision.max_points_per_pair, "3 to 64");
+  check_range(collision.max_points_per_sdf_pair >= 8, "collision.max_points_per_sdf_pair",
+              collision.max_points_per_sdf_pair, ">= 8");
   solver.validate();
 }
 

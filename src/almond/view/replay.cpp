@@ -8,6 +8,7 @@
 #include "almond/base/check.hpp"
 #include "almond/load/npz.hpp"
 #include "almond/load/problem_fields.hpp"
+#include "almond/model/sdf_solid.hpp"
 #include "almond/view/blob.hpp"
 
 namespace almond {
@@ -68,6 +69,10 @@ class Shapes {
   void add(const TriangleMesh& s, Json& geom) {
     put_mesh(
         s.mesh.get(), [&] { return *s.mesh; }, geom);
+  }
+  void add(const SdfShape& s, Json& geom) {
+    put_mesh(
+        s.solid.get(), [&] { return s.solid->surface; }, geom);
   }
   void add(const HeightField& s, Json& geom) {
     put_mesh(

@@ -1,0 +1,389 @@
+#include "almond/collision/sdf_pairs.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace almond {
+namespace {
+
+constexpr std::uint32_t kInnerName = 0x40000000U, kSecondName = 0x80000000U;
+constexpr double kStepPerRadius = 1e-3;  // a normal is probed this far from the surface
+constexpr double kLeastCosine = 0.7;     // between the normals of two surfaces that face each other
+constexpr double kFlat = 1e-5;           // of the radius: what a descent has to promise to be worth a step
+constexpr int kMostDescents = 8;
+
+/// One shape's triangles in the frame of the other's function.
+struct Search {
+  const Sdf& field;
+  const SdfSolid& other;
+  Pose X;  // frame of the triangles in that of the function
+  double margin, radius;
+  const PairMotion& motion;
+  const Pose& X_W;  // frame of the function in the world
+  double side;      // 1: the function is a's, -1: b's
+  SdfWorkspace& w;
+  SdfCounts& counts;
+
+  [[nodiscard]] Vec3 vertex(int v) const { return X * other.surface.vertices[v]; }
+  /// The gap up to which a point x of the other surface counts.
+  [[nodiscard]] double reach(const Vec3& x, const Vec3& n) const {
+    return std::min(margin, motion.closing(X_W * x, side * (X_W.R * n)));
+  }
+};
+
+/// Calls use(i, sample) for the points place(i), i < count, a block at a time.
+template <class Place, class Use>
+void sample_all(const Sdf& field, int count, const Place& place, const Use& use) {
+  SdfBlock block;
+  for (int begin = 0; begin < count; begin += SdfBlock::kSize) {
+    block.count = std::min(SdfBlock::kSize, count - begin);
+    for (int i = 0; i < block.count; ++i) block.set(i, place(begin + i));
+    field.sample(block);
+    for (int i = 0; i < block.count; ++i) use(begin + i, SdfSample{block.d[i], block.gradient(i)});
+  }
+}
+
+/// Triangles whose boxes come within the margin: φ at the middle of a box bounds it from below.
+void find_triangles(const Search& s) {
+  SdfWorkspace& w = s.w;
+  w.triangles.clear();
+  w.frontier.assign(1, 0);
+  const std::vector<SurfaceNode>& nodes = s.other.tree->nodes;
+  while (!w.frontier.empty()) {
+    w.next.clear();
+    s.counts.nodes += static_cast<int>(w.frontier.size());
+    sample_all(
+        s.field, static_cast<int>(w.frontier.size()),
+        [&](int i) -> Vec3 {
+          const Aabb& box = nodes[w.frontier[i]].box;
+          return s.X * Vec3(0.5 * (box.lower + box.upper));
+        },
+        [&](int i, const SdfSample& sample) {
+          const int at = w.frontier[i];
+          const SurfaceNode& node = nodes[at];
+          const double reach = 0.5 * (node.box.upper - node.box.lower).norm();
+          if (sample.d > (1.0 + s.field.slack()) * reach + s.margin + s.other.chord_error) return;
+          if (node.count > 0) {
+            w.triangles.insert(w.triangles.end(), s.other.tree->order.begin() + node.begin,
+                               s.other.tree->order.begin() + node.begin + node.count);
+          } else {
+            w.next.push_back(at + 1);
+            w.next.push_back(nodes[at + 1].skip);
+          }
+        });
+    w.frontier.swap(w.next);
+  }
+  s.counts.triangles += static_cast<int>(w.triangles.size());
+}
+
+/// φ at the corners of these triangles, each once.
+void sample_vertices(const Search& s) {
+  SdfWorkspace& w = s.w;
+  w.slot.resize(std::max(w.slot.size(), s.other.surface.vertices.size()), -1);
+  w.vertices.clear();
+  for (const int t : w.triangles)
+    for (const int v : s.other.tree->vertices[t])
+      if (w.slot[v] < 0) {
+        w.slot[v] = static_cast<int>(w.vertices.size());
+        w.vertices.push_back(v);
+      }
+  const int count = static_cast<int>(w.vertices.size());
+  w.at_vertex.resize(w.vertices.size());
+  w.place.resize(w.vertices.size());
+  w.taken.assign(w.vertices.size(), 0);
+  for (int i = 0; i < count; ++i) w.place[i] = s.vertex(w.vertices[i]);
+  sample_all(
+      s.field, count, [&](int i) -> const Vec3& { return w.place[i]; },
+      [&](int i, const SdfSample& sample) { w.at_vertex[i] = sample; });
+  s.counts.vertices += count;
+}
+
+/// Corners that are lowest on their triangles are contacts; triangles that fall off from their lowest corner are noted.
+void take_corners(const Search& s) {
+  SdfWorkspace& w = s.w;
+  w.inner.clear();
+  for (const int t : w.triangles) {
+    int corner[3], low = 0;
+    for (int k = 0; k < 3; ++k) {
+      corner[k] = w.slot[s.other.tree->vertices[t][k]];
+      if (w.at_vertex[corner[k]].d < w.at_vertex[corner[low]].d) low = k;
+    }
+    const int i = corner[low], j = corner[(low + 1) % 3], k = corner[(low + 2) % 3];
+    const SdfSample& lowest = w.at_vertex[i];
+    const Vec3 to_j = w.place[j] - w.place[i], to_k = w.place[k] - w.place[i];
+    double fall = std::min(lowest.g.dot(to_j), lowest.g.dot(to_k));
+    if (lowest.d + std::min(fall, 0.0) > s.margin) continue;
+    if (fall < -kFlat * s.radius && s.other.field != nullptr) {
+      // The triangle is a chord. Along the surface itself φ falls by its gradient in the tangent plane.
+      const Vec3 m = s.X.R * s.other.normals[w.vertices[i]], along = lowest.g - lowest.g.dot(m) * m;
+      fall = std::max(fall, std::min(along.dot(to_j), along.dot(to_k)));
+    }
+    if (fall < -kFlat * s.radius) w.inner.push_back(t);
+    if (w.taken[i] != 0 || fall < -kFlat * s.radius || lowest.d > s.reach(w.place[i], lowest.g)) continue;
+    w.taken[i] = 1;
+    w.found.push_back({w.place[i], lowest.g, lowest.d, static_cast<std::uint32_t>(w.vertices[i])});
+  }
+  s.counts.inner += static_cast<int>(w.inner.size());
+}
+
+/// Frank-Wolfe: towards the corner that the gradient promises most from, as far as the slope at both ends says. 64
+/// triangles at a time.
+void descend(const Search& s) {
+  SdfWorkspace& w = s.w;
+  SdfBlock block;
+  for (std::size_t begin = 0; begin < w.inner.size(); begin += SdfBlock::kSize) {
+    const int count = static_cast<int>(std::min<std::size_t>(SdfBlock::kSize, w.inner.size() - begin));
+    SdfContact best[SdfBlock::kSize];
+    bool done[SdfBlock::kSize] = {};
+    double scale[SdfBlock::kSize];
+    const auto corner = [&](int i, int k) { return w.slot[s.other.tree->vertices[w.inner[begin + i]][k]]; };
+    for (int i = 0; i < count; ++i) {
+      int low = corner(i, 0);
+      for (int k = 1; k < 3; ++k)
+        if (w.at_vertex[corner(i, k)].d < w.at_vertex[low].d) low = corner(i, k);
+      best[i] = {w.place[low], w.at_vertex[low].g, w.at_vertex[low].d,
+                 kInnerName | static_cast<std::uint32_t>(w.inner[begin + i])};
+      scale[i] = 1.0;
+    }
+    for (int round = 0; round < kMostDescents; ++round) {
+      bool any = false;
+      block.count = count;
+      for (int i = 0; i < count; ++i) {
+        int to = corner(i, 0);
+        for (int k = 1; k < 3; ++k)
+          if (best[i].n.dot(w.place[corner(i, k)] - w.place[to]) < 0.0) to = corner(i, k);
+        const Vec3 d = w.place[to] - best[i].x;
+        const double slope = best[i].n.dot(d), end = w.at_vertex[to].g.dot(d);
+        done[i] = done[i] || slope >= -kFlat * s.radius;
+        const double share = end <= 0.0 ? 1.0 : slope / (slope - end);
+        block.set(i, done[i] ? best[i].x : Vec3(best[i].x + scale[i] * share * d));
+        any = any || !done[i];
+      }
+      if (!any) break;
+      s.field.sample(block);
+      for (int i = 0; i < count; ++i) {
+        if (done[i]) continue;
+        if (block.d[i] < best[i].gap) {
+          best[i].x = block.point(i);
+          best[i].n = block.gradient(i);
+          best[i].gap = block.d[i];
+          scale[i] = 1.0;
+        } else {
+          scale[i] *= 0.25;
+        }
+      }
+    }
+    for (int i = 0; i < count; ++i)
+      if (best[i].gap <= s.margin + s.other.chord_error) w.found.push_back(best[i]);
+  }
+}
+
+/// A contact between corners on its way along the other shape's own surface.
+struct Slide {
+  Vec3 along = Vec3::Zero();  // ∇φ in the tangent plane of the other's surface
+  double off = 0.0;           // distance from that surface
+};
+
+/// Moves contacts onto the other shape's own surface by a few steps along its gradient, since near an edge one falls
+/// short, and measures them there.
+void settle(const Search& s, int count, SdfContact* contacts, Slide* slides) {
+  const Pose back = s.X.inverse();
+  const auto place = [&](int i) -> Vec3 { return back * contacts[i].x; };
+  for (int round = 0; round < 2; ++round)
+    sample_all(*s.other.field, count, place,
+               [&](int i, const SdfSample& own) { contacts[i].x -= own.d * (s.X.R * own.g); });
+  sample_all(*s.other.field, count, place, [&](int i, const SdfSample& own) {
+    slides[i] = {s.X.R * own.g, std::abs(own.d)};
+  });
+  sample_all(
+      s.field, count, [&](int i) -> const Vec3& { return contacts[i].x; },
+      [&](int i, const SdfSample& sample) {
+        contacts[i].n = sample.g;
+        contacts[i].gap = slides[i].off > kFlat * s.radius ? kInfinity : sample.d;
+        slides[i].along = sample.g - sample.g.dot(slides[i].along) * slides[i].along;
+      });
+}
+
+/// From what the triangles gave to the lowest points of the other shape's own surface: how the slope changes over a
+/// short way tells how far it is.
+void polish(const Search& s, std::size_t first) {
+  constexpr int kBatch = SdfBlock::kSize;
+  const double probe = 0.02 * s.other.max_edge;
+  SdfContact tried[kBatch];
+  Slide here[kBatch], there[kBatch];
+  for (std::size_t begin = first; begin < s.w.found.size(); begin += kBatch) {
+    SdfContact* const found = s.w.found.data() + begin;
+    const int count = static_cast<int>(std::min<std::size_t>(kBatch, s.w.found.size() - begin));
+    settle(s, count, found, here);
+    for (int i = 0; i < count; ++i) {
+      tried[i] = found[i];
+      tried[i].x -= probe * here[i].along.normalized();
+    }
+    settle(s, count, tried, there);
+    for (int i = 0; i < count; ++i) {
+      const double slope = here[i].along.norm(), bend = (slope - there[i].along.dot(here[i].along) / slope) / probe;
+      const double way = bend > 0.0 ? std::min(slope / bend, s.other.max_edge) : 0.0;
+      tried[i].x = found[i].x;
+      if (slope > 1e-9 && std::isfinite(way)) tried[i].x -= way / slope * here[i].along;
+    }
+    settle(s, count, tried, there);
+    for (int i = 0; i < count; ++i)
+      if (tried[i].gap < found[i].gap) found[i] = tried[i];
+  }
+}
+
+/// Keeps what faces the function's surface: where the normal, reversed, leads straight away from the other's. So edges
+/// do not act sideways.
+void keep_facing(const Search& s) {
+  std::vector<SdfContact>& found = s.w.found;
+  const auto drop_far = [&] {
+    found.erase(
+        std::remove_if(found.begin(), found.end(), [&](const SdfContact& c) { return !(c.gap <= s.reach(c.x, c.n)); }),
+        found.end());
+  };
+  drop_far();
+  const Pose back = s.X.inverse();
+  const double step = kStepPerRadius * s.radius;
+  sample_all(
+      *s.other.field, static_cast<int>(found.size()),
+      [&](int i) -> Vec3 { return back * Vec3(found[i].x - step * found[i].n); },
+      [&](int i, const SdfSample& sample) {
+        if (sample.d < kLeastCosine * step) found[i].gap = kInfinity;
+      });
+  drop_far();
+}
+
+/// Contacts of b's surface with a's function, in a's frame.
+void search(const SdfSolid& a, const Pose& X_a, const SdfSolid& b, const Pose& X_b, double side,
+            const PairOptions& options, double radius, SdfWorkspace& w, SdfCounts& counts) {
+  const Search s{*a.field,
+                 b,
+                 Pose{X_a.R.transpose() * X_b.R, X_a.R.transpose() * (X_b.p - X_a.p)},
+                 options.margin,
+                 radius,
+                 options.motion,
+                 X_a,
+                 side,
+                 w,
+                 counts};
+  w.found.clear();
+  find_triangles(s);
+  sample_vertices(s);
+  take_corners(s);
+  const std::size_t corners = w.found.size();
+  descend(s);
+  for (const int v : w.vertices) w.slot[v] = -1;
+  if (b.field == nullptr) return;
+  polish(s, corners);
+  keep_facing(s);
+}
+
+/// Where a ball touches: points u of its surface with u = -∇φ, found from many sides at once by going there again and
+/// again, which is Frank-Wolfe over the ball. The nearest point is among them.
+void search_ball(const Sdf& field, const Vec3& center, double radius, double margin, SdfWorkspace& w) {
+  constexpr int kRounds = 8;
+  constexpr double kSettled = 1e-4, kApart = 0.95;  // of directions: change, cosine
+  w.found.clear();
+  const SdfSample middle = field.sample(center);
+  if (middle.d > radius + margin) return;
+  SdfBlock block;
+  Vec3 direction[SdfBlock::kSize], last[SdfBlock::kSize];
+  int count = 0;
+  direction[count++] = -middle.g;
+  for (int i = -1; i <= 1; ++i)
+    for (int j = -1; j <= 1; ++j)
+      for (int k = -1; k <= 1; ++k)
+        if (i != 0 || j != 0 || k != 0) direction[count++] = Vec3(i, j, k).normalized();
+  for (int round = 0; round < kRounds; ++round) {
+    block.count = 0;
+    for (int i = 0; i < count; ++i) block.add(center + radius * direction[i]);
+    field.sample(block);
+    for (int i = 0; i < count; ++i) {
+      last[i] = direction[i];
+      direction[i] = -block.gradient(i).normalized();
+    }
+  }
+  for (int i = 0; i < count; ++i) {
+    if (!(block.d[i] <= margin) || (i > 0 && (direction[i] - last[i]).norm() > kSettled)) continue;
+    const Vec3 n = -direction[i];
+    if (std::any_of(w.found.begin(), w.found.end(), [&](const SdfContact& c) { return c.n.dot(n) > kApart; })) continue;
+    w.found.push_back({block.point(i), n, block.d[i], static_cast<std::uint32_t>(w.found.size())});
+  }
+}
+
+/// Into the world; side = 1: the function is a's, -1: b's.
+void hand_over(const Pose& X, double side, std::uint32_t name, const SdfWorkspace& w, Manifold& manifold) {
+  for (const SdfContact& c : w.found) {
+    const Vec3 n = X.R * c.n;
+    manifold.points.push_back({X * c.x - 0.5 * c.gap * n, side * n, c.gap, c.feature | name});
+  }
+}
+
+/// Two triangles meet in the points of the edge they share, and both shapes may have found the same point.
+void merge_points(double distance, Manifold& manifold) {
+  std::vector<ManifoldPoint>& points = manifold.points;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const ManifoldPoint point = points[i];
+    // Only what lies between corners can coincide; corners come first and stand apart.
+    bool same = false;
+    if ((point.feature & (kInnerName | kSecondName)) != 0)
+      for (std::size_t j = 0; j < kept && !same; ++j)
+        same = (points[j].p - point.p).squaredNorm() < distance * distance && points[j].n.dot(point.n) > 0.99;
+    if (!same) points[kept++] = point;
+  }
+  points.erase(points.begin() + static_cast<std::ptrdiff_t>(kept), points.end());
+}
+
+/// The half-space below a plane against the corners of b's triangles.
+void search_plane(const Pose& X_a, const SdfSolid& b, const Pose& X_b, const PairOptions& options, double side,
+                  SdfCounts& counts, Manifold& manifold) {
+  const Vec3 n = X_a.R.col(2), m = X_b.R.transpose() * n;
+  const double offset = n.dot(X_b.p - X_a.p);
+  const std::vector<Vec3>& vertices = b.surface.vertices;
+  for (std::size_t v = 0; v < vertices.size(); ++v) {
+    const double gap = m.dot(vertices[v]) + offset;
+    if (gap > options.margin) continue;
+    const Vec3 p = X_b * vertices[v];
+    if (gap > options.motion.closing(p, side * n)) continue;
+    manifold.points.push_back({p - 0.5 * gap * n, side * n, gap, static_cast<std::uint32_t>(v)});
+  }
+  counts.vertices += static_cast<int>(vertices.size());
+}
+
+}  // namespace
+
+SdfCounts collide_sdf(const Geom& a, const Pose& X_a, const Geom& b, const Pose& X_b, const PairOptions& options,
+                      SdfWorkspace& w, Manifold& manifold) {
+  SdfCounts counts;
+  const double radius = std::min(a.radius, b.radius);
+  const auto* ball_a = std::get_if<Sphere>(&a.shape);
+  const auto* ball_b = std::get_if<Sphere>(&b.shape);
+  if (std::holds_alternative<Plane>(a.shape)) {
+    search_plane(X_a, *b.solid, X_b, options, 1.0, counts, manifold);
+  } else if (std::holds_alternative<Plane>(b.shape)) {
+    search_plane(X_b, *a.solid, X_a, options, -1.0, counts, manifold);
+  } else if (ball_b != nullptr) {
+    search_ball(*a.solid->field, X_a.inverse() * X_b.p, ball_b->radius, options.margin, w);
+    hand_over(X_a, 1.0, 0, w, manifold);
+  } else if (ball_a != nullptr) {
+    search_ball(*b.solid->field, X_b.inverse() * X_a.p, ball_a->radius, options.margin, w);
+    hand_over(X_b, -1.0, 0, w, manifold);
+  } else {
+    if (a.solid->field != nullptr) {
+      search(*a.solid, X_a, *b.solid, X_b, 1.0, options, radius, w, counts);
+      hand_over(X_a, 1.0, 0, w, manifold);
+    }
+    if (b.solid->field != nullptr) {
+      search(*b.solid, X_b, *a.solid, X_a, -1.0, options, radius, w, counts);
+      hand_over(X_b, -1.0, kSecondName, w, manifold);
+    }
+    // Reduction passes over points that coincide anyway.
+    if (static_cast<int>(manifold.points.size()) <= options.max_cloud) merge_points(kStepPerRadius * radius, manifold);
+  }
+  counts.points = static_cast<int>(manifold.points.size());
+  reduce_cloud(options.max_cloud, options.margin, w, manifold);
+  return counts;
+}
+
+}  // namespace almond
