@@ -1,5 +1,5 @@
 // `almond compare`: several runs side by side on one page with one time line: replays that exist, or one scene by
-// several solvers.
+// several solvers, MuJoCo among them.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,9 +8,11 @@
 
 #include "almond/base/check.hpp"
 #include "almond/load/file_io.hpp"
+#include "almond/load/mjcf.hpp"
 #include "almond/view/page.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
+#include "apps/compare_mujoco.hpp"
 #include "apps/interrupt.hpp"
 #include "apps/pictures.hpp"
 #include "apps/run_report.hpp"
@@ -26,30 +28,51 @@ struct CompareArguments {
   PictureArguments pictures;
 };
 
+constexpr const char* kMujoco = "mujoco";
+
 /// Runs the scene by one solver and packs what there was to see.
 std::string run_by(const SceneArguments& arguments, const std::string& solver, const InterruptGuard& interrupt) {
   SceneArguments own = arguments;
-  own.solver = solver;
+  const bool by_mujoco = solver == kMujoco;
+  if (!by_mujoco) own.solver = solver;
   scenes::LoadedScene loaded = make_scene(own);
   scenes::Scene& scene = loaded.scene;
-  Simulation simulation(std::move(scene.model), scene.options, own.seed);
   ReplayOptions kept;
-  kept.title = scene.name + ", " + solver;
+  kept.title = scene.name + ", " + (by_mujoco ? "MuJoCo" : solver);
+  Progress progress;
+  const auto go_on = [&](int done) {
+    if (done % 20 == 0)
+      progress.show(kept.title + ": " + std::to_string(done) + " / " + std::to_string(scene.steps) + " steps");
+    return !interrupt.raised();
+  };
+  const auto finished = [&](bool whole, const std::string& summary) {
+    progress.clear();
+    require(whole, "interrupted: nothing is written");
+    std::fprintf(stderr, "%s", summary.c_str());
+  };
+  if (by_mujoco) {
+    MujocoRecord record = run_by_mujoco(loaded, kept.title, go_on);
+    finished(!record.replay.empty(), record.summary);
+    return std::move(record.replay);
+  }
+  Simulation simulation(std::move(scene.model), scene.options, own.seed);
   Replay replay(simulation.model(), make_looks(simulation.model(), loaded.looks), simulation.options().dt, kept);
   RunOptions options;
   options.steps = scene.steps;
   options.replay = &replay;
-  Progress progress;
-  options.after_step = [&](const RunProgress& now) {
-    if (now.done % 20 == 0)
-      progress.show(kept.title + ": " + std::to_string(now.done) + " / " + std::to_string(now.all) + " steps");
-    return !interrupt.raised();
-  };
+  options.after_step = [&](const RunProgress& now) { return go_on(now.done); };
   const RunRecord record = run_scene(scene, simulation, options);
-  progress.clear();
-  require(!record.interrupted, "interrupted: nothing is written");
-  std::fprintf(stderr, "%s", run_summary(scene, simulation, record, false).c_str());
+  finished(!record.interrupted, run_summary(scene, simulation, record, false));
   return replay.finish(simulation, page_facts(simulation, record));
+}
+
+void check_solver(const std::string& name) {
+  if (name == kMujoco)
+    require(have_mujoco(),
+            "--solver mujoco: this program was built without MuJoCo's library: `pip install mujoco-core` "
+            "into .venv and build again");
+  else
+    static_cast<void>(solver_from_string(name));
 }
 
 int run_compare(CompareArguments& arguments) {
@@ -70,7 +93,7 @@ int run_compare(CompareArguments& arguments) {
       for (std::string& replay : replays_of_page(read_file(name), name)) replays.push_back(std::move(replay));
     require(replays.size() >= 2, "compare: " + arguments.names[0] + " holds one run, expected two or more");
   } else {
-    for (const std::string& solver : arguments.solvers) static_cast<void>(solver_from_string(solver));
+    for (const std::string& solver : arguments.solvers) check_solver(solver);
     arguments.scene.name = arguments.names[0];
     arguments.scene.looks = true;
     const InterruptGuard interrupt;
@@ -89,7 +112,8 @@ Action add_compare_command(CLI::App& command) {
   const auto o = std::make_shared<CompareArguments>();
   SceneArguments& s = o->scene;
   command.add_option("NAME", o->names, "replays written by almond run --replay, or one scene or robot file");
-  command.add_option("--solver", o->solvers, "of a scene: two or more solvers, auto pgs");
+  command.add_option("--solver", o->solvers,
+                     "of a scene: two or more solvers, auto pgs; or mujoco, the scene run by MuJoCo");
   command.add_option("--replay", o->replay, "the page to write (default compare.html)");
   expect_whole(command.add_option("--steps", s.steps, "number of steps (default: the scene's)"));
   expect_number(command.add_option("--dt", s.dt, "time step in seconds"));

@@ -75,6 +75,39 @@ def test_compare_joins_replays(tmp_path):
     assert titles == ["tower, auto", "tower, pgs"]
 
 
+def has_mujoco():
+    return "without MuJoCo" not in run("compare", "tower", "--solver", "auto", "mujoco", "--steps", "1", "--replay", "-").stderr
+
+
+@pytest.mark.skipif(not has_mujoco(), reason="built without MuJoCo's library")
+def test_compare_with_mujoco(tmp_path):
+    path = tmp_path / "both.html"
+    words = ["compare", "slope", "--solver", "auto", "mujoco", "--set", "ratio=0.9", "--steps", "480", "--replay", path]
+    done = run(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (ours, _), (theirs, _) = header_of(path.read_text(encoding="utf-8"))
+    assert [ours["title"], theirs["title"]] == ["slope, auto", "slope, MuJoCo"]
+    assert ours["frames"]["count"] == theirs["frames"]["count"] and ours["geoms"] == theirs["geoms"]
+    facts = dict(theirs["facts"])
+    assert facts["solver"].startswith("MuJoCo ") and "residual" not in facts
+    assert "residual" in ours["contacts"] and "residual" not in theirs["contacts"]
+    # A cube below the friction angle stays; MuJoCo's regularised friction lets it creep.
+    assert abs(float(dict(ours["facts"])["travel_mm"])) < 1e-6
+    assert float(facts["travel_mm"]) > 0.1
+    assert [file.name for file in tmp_path.iterdir()] == ["both.html"], "MuJoCo left something behind"
+
+
+@pytest.mark.skipif(not has_mujoco(), reason="built without MuJoCo's library")
+def test_mujoco_that_runs_away_says_so(tmp_path):
+    ball = {"name": "ball", "shape": "sphere", "size": [0.1], "mass": 1}
+    scene = {"almond_scene": 1, "gravity": [0, 0, -1e11], "objects": [ball]}  # MuJoCo gives up at 1e10
+    (tmp_path / "scene.json").write_text(json.dumps(scene), encoding="utf-8")
+    done = run("compare", "scene.json", "--solver", "auto", "mujoco", "--steps", "9", "--replay", "out.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "ran away" in done.stderr and len(header_of((tmp_path / "out.html").read_text(encoding="utf-8"))) == 2
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.html", "scene.json"]
+
+
 @pytest.mark.parametrize(
     "words, part",
     [
@@ -89,6 +122,8 @@ def test_compare_joins_replays(tmp_path):
         (["compare"], "expected replays"),
         (["compare", "tower"], "two solvers or more"),
         (["compare", "tower", "--solver", "auto", "--solver", "magic"], "magic"),
+        (["compare", "tower", "--solver", "mujoco"], "two solvers or more"),
+        (["run", "tower", "--solver", "mujoco"], "mujoco"),
         (["compare", "missing.html", "other.html"], "missing.html"),
         (["view", "nothing"], "nothing"),
         (["view", "tower", "--port", "99999", "--no-browser"], "0 to 65535"),

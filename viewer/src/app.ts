@@ -128,11 +128,12 @@ export class App {
     if (!world) return;
     const several = this.worlds.length > 1;
     const any = this.worlds.some((each) => each.replay.contacts || each.contacts.count);
-    this.legend.update(this.store.value, world.marks.range, any);
+    const untold = this.worlds.some((each) => Number.isNaN(each.worst()));
+    this.legend.update(this.store.value, world.marks.range, any, untold);
     const parts = [`step ${world.step}`];
     if (any && !several) {
       parts.push(`${world.contacts.count} contact${world.contacts.count === 1 ? '' : 's'}`);
-      if (world.contacts.count) parts.push(`residual ${short(world.worst())}`);
+      if (world.contacts.count && !Number.isNaN(world.worst())) parts.push(`residual ${short(world.worst())}`);
     }
     this.status.textContent = several ? '' : parts.join('  ·  ');
   }

@@ -1,4 +1,5 @@
 // Several replays at once: their titles over the pictures, their series in one plot, their facts side by side.
+import { residualRange } from './contacts';
 import { h } from './dom';
 import type { PlotSpec } from './plots';
 import type { Stage } from './stage';
@@ -23,6 +24,16 @@ export function seriesSpecs(worlds: World[], range: [number, number]): PlotSpec[
     }
   });
   return [...specs.values()];
+}
+
+/** One colour for one residual and one length for one force, whichever picture they are in. */
+export function shareScales(worlds: World[]): void {
+  const range = residualRange(worlds.flatMap(({ replay }) => (replay.contacts ? [replay.contacts.residual] : [])));
+  const reference = Math.max(...worlds.map((world) => world.clip.typicalForce())) || 1;
+  for (const { marks } of worlds) {
+    marks.range = range ?? marks.range;
+    marks.reference = reference;
+  }
 }
 
 /** Titles at the upper left of each view, in the colour of its curves. */
@@ -58,30 +69,22 @@ export class ViewLabels {
   }
 }
 
-/** Facts as a table; with several replays one column each, and rows that differ stand out. */
+/** Facts as a table. Of several replays, texts that differ stand below each other in the colours of their curves. */
 export function factsTable(worlds: World[]): HTMLElement {
   const names = [...new Set(worlds.flatMap((world) => world.replay.facts.map(([name]) => name)))];
   const table = h('table', { class: 'facts' });
-  if (worlds.length > 1)
-    table.append(
-      h(
-        'tr',
-        {},
-        h('th'),
-        ...worlds.map((_, i) =>
-          h('td', {}, h('span', { class: 'dot', style: `background:${curveColor(i)}` }), ` ${i + 1}`),
-        ),
-      ),
-    );
   for (const name of names) {
-    const texts = worlds.map((world) => world.replay.facts.find(([other]) => other === name)?.[1] ?? '–');
-    const differs = texts.some((text) => text !== texts[0]);
+    const texts = worlds.map(({ replay }) => replay.facts.filter(([other]) => other === name).map(([, text]) => text));
+    const lines = texts.map((each) => each.join('; ') || '–');
+    const differ = lines.some((line) => line !== lines[0]);
+    const dot = (i: number) => h('span', { class: 'dot', style: `background:${curveColor(i)}` });
+    const cells = differ ? lines.map((line, i) => h('div', { class: 'of-run' }, dot(i), h('span', {}, line))) : [];
     table.append(
       h(
         'tr',
-        { class: differs ? 'differs' : '' },
+        { class: differ ? 'differs' : '' },
         h('th', {}, name),
-        ...texts.map((text) => h('td', {}, String(text))),
+        differ ? h('td', {}, ...cells) : h('td', {}, lines[0]),
       ),
     );
   }

@@ -15,6 +15,7 @@ export interface ContactLook {
 /** Open, stick, slip: told apart by every kind of colour vision. */
 export const modeColors = ['#8a929c', '#1b87cf', '#f08c00'];
 export const modeNames = ['open', 'stick', 'slip'];
+export const untold = '#8a929c'; // of a contact without a residual
 export const residualStops = ['#5b3c99', '#3f6bb0', '#21918c', '#5ec962', '#fde725'];
 
 /** Powers of ten between which residuals are coloured. */
@@ -23,25 +24,30 @@ export interface ResidualRange {
   high: number;
 }
 
-export function residualRange(residual: Float32Array): ResidualRange {
+/** Of all residuals together, so that a colour means the same everywhere; `null` where none is told. */
+export function residualRange(residuals: Float32Array[]): ResidualRange | null {
   let low = Infinity;
   let high = -Infinity;
-  const stride = Math.max(1, Math.floor(residual.length / 20000));
-  for (let i = 0; i < residual.length; i += stride) {
-    const r = residual[i];
-    if (!(r > 0) || !Number.isFinite(r)) continue;
-    low = Math.min(low, r);
-    high = Math.max(high, r);
+  for (const residual of residuals) {
+    const stride = Math.max(1, Math.floor(residual.length / 20000));
+    for (let i = 0; i < residual.length; i += stride) {
+      const r = residual[i];
+      if (!(r > 0) || !Number.isFinite(r)) continue;
+      low = Math.min(low, r);
+      high = Math.max(high, r);
+    }
   }
-  if (!(high > 0)) return { low: -12, high: -6 };
+  if (!(high > 0)) return null;
   const top = Math.ceil(Math.log10(high));
   return { low: Math.max(Math.floor(Math.log10(low)), top - 8, -16), high: top };
 }
 
 const stops = residualStops.map((text) => new THREE.Color(text));
 const modes = modeColors.map((text) => new THREE.Color(text));
+const grey = new THREE.Color(untold);
 
 function residualColor(residual: number, range: ResidualRange, out: THREE.Color): THREE.Color {
+  if (Number.isNaN(residual)) return out.copy(grey);
   const span = Math.max(1, range.high - range.low);
   const s = residual > 0 ? (Math.log10(residual) - range.low) / span : 0;
   const at = Math.min(1, Math.max(0, s)) * (stops.length - 1);

@@ -267,7 +267,9 @@ function readContacts(contacts: any, sections: Sections, replay: Replay): void {
     normal: sections.floats(contacts.normal, 'contacts.normal', 3 * count),
     force: sections.floats(contacts.force, 'contacts.force', 3 * count),
     mode: sections.bytes(contacts.mode, 'contacts.mode', count),
-    residual: sections.floats(contacts.residual, 'contacts.residual', count),
+    residual: contacts.residual
+      ? sections.floats(contacts.residual, 'contacts.residual', count)
+      : new Float32Array(count).fill(NaN),
     mu: sections.floats(contacts.mu, 'contacts.mu', count),
     geoms: contacts.geoms ? sections.whole(contacts.geoms, 'contacts.geoms', 2 * count) : null,
   };

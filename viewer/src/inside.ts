@@ -211,12 +211,14 @@ export class InsidePanel {
   }
 
   private table(world: World, record: Inside | null): HTMLElement[] {
-    const rows = this.rows(world, record).sort((a, b) => b.residual - a.residual);
+    const rows = this.rows(world, record);
+    const told = rows.some((row) => !Number.isNaN(row.residual));
+    rows.sort(told ? (a, b) => b.residual - a.residual : (a, b) => b.force - a.force);
     const title = h(
       'h3',
       {},
       rows.length === 1 ? '1 contact' : `${rows.length} contacts`,
-      rows.length ? ', worst first' : '',
+      rows.length ? (told ? ', worst first' : ', strongest first') : '',
     );
     if (!rows.length) return [title];
     const gaps = rows.some((row) => row.gap !== null);
@@ -227,7 +229,7 @@ export class InsidePanel {
       h('th', {}, 'mode'),
       h('th', { class: 'number' }, 'force [N]'),
       gaps ? h('th', { class: 'number' }, 'gap [mm]') : null,
-      h('th', { class: 'number' }, 'residual'),
+      told ? h('th', { class: 'number' }, 'residual') : null,
     );
     const body = rows.slice(0, rowsShown).map((row) =>
       h(
@@ -245,12 +247,14 @@ export class InsidePanel {
         ),
         h('td', { class: 'number' }, short(row.force)),
         gaps ? h('td', { class: 'number' }, short(row.gap)) : null,
-        h('td', { class: 'number' }, short(row.residual)),
+        told ? h('td', { class: 'number' }, short(row.residual)) : null,
       ),
     );
     const out: HTMLElement[] = [title, h('table', { class: 'contact-table' }, head, ...body)];
     if (rows.length > rowsShown)
-      out.push(h('div', { class: 'soft' }, `and ${rows.length - rowsShown} with smaller residuals`));
+      out.push(
+        h('div', { class: 'soft' }, `and ${rows.length - rowsShown} with smaller ${told ? 'residuals' : 'forces'}`),
+      );
     return out;
   }
 

@@ -2,7 +2,7 @@
 import { applyHash, makeApi } from './api';
 import { App } from './app';
 import { videoRecorder } from './capture';
-import { factsTable, seriesSpecs } from './compare';
+import { factsTable, seriesSpecs, shareScales } from './compare';
 import { byId, h } from './dom';
 import { PlotDock } from './dock';
 import { FormatError, type Replay } from './format';
@@ -39,6 +39,7 @@ async function unpackAll(scripts: Element[]): Promise<Replay[]> {
 function startReplay(replays: Replay[]): void {
   const app = new App(false);
   const worlds = replays.map((replay) => new World(replay));
+  shareScales(worlds);
   const player = new Player(worlds.map((world) => world.clip));
   const dock = new PlotDock(byId('plots'), (t) => {
     player.playing = false;

@@ -1,5 +1,5 @@
 // Buttons over the picture, the keys that do the same, the legend, and the overlay that explains them.
-import { modeColors, modeNames, residualStops, type ResidualRange } from './contacts';
+import { modeColors, modeNames, residualStops, untold, type ResidualRange } from './contacts';
 import { h, power } from './dom';
 import { icon } from './icons';
 import type { Settings, Store } from './store';
@@ -80,7 +80,8 @@ export class Legend {
     parent.append(this.element);
   }
 
-  update(settings: Settings, range: ResidualRange, any: boolean): void {
+  /** `untoldToo`: some contacts have no residual. */
+  update(settings: Settings, range: ResidualRange, any: boolean, untoldToo: boolean): void {
     this.element.hidden = !any || !(settings.contacts || settings.forces || settings.cones);
     if (settings.colorBy === 'mode') {
       this.element.replaceChildren(
@@ -94,6 +95,9 @@ export class Legend {
         h('span', {}, power(range.low)),
         h('span', { class: 'ramp', style: `background:linear-gradient(90deg, ${residualStops.join(', ')})` }),
         h('span', {}, power(range.high)),
+        ...(untoldToo
+          ? [h('span', { class: 'key' }, h('span', { class: 'dot', style: `background:${untold}` }), 'not known')]
+          : []),
       );
     }
   }

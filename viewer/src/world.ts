@@ -1,6 +1,6 @@
 // One replay or live world on the stage: its scene, its contact marks, and the moment they show.
 import { Clip, typicalForce, type Extent } from './clip';
-import { ContactMarks, residualRange } from './contacts';
+import { ContactMarks } from './contacts';
 import type { Contacts, Replay } from './format';
 import { SceneView } from './scene';
 import type { Settings } from './store';
@@ -30,7 +30,6 @@ export class World {
     const unit = Math.min(size, 6.5 * this.clip.ordinaryRadius() || size);
     this.marks = new ContactMarks(unit, replay.geoms);
     this.marks.reference = this.clip.typicalForce() || 1;
-    if (replay.contacts) this.marks.range = residualRange(replay.contacts.residual);
     this.view.scene.add(this.marks.group);
     this.p = new Float32Array(3 * replay.bodies.length);
     this.q = new Float32Array(4 * replay.bodies.length);
@@ -79,10 +78,11 @@ export class World {
     this.marks.set(this.contacts, settings);
   }
 
-  /** The largest residual among the contacts of the moment. */
+  /** The largest residual among the contacts of the moment; NaN where none is told. */
   worst(): number {
-    let worst = 0;
-    for (let i = 0; i < this.contacts.count; ++i) worst = Math.max(worst, this.contacts.residual[i]);
+    let worst = this.contacts.count ? NaN : 0;
+    for (let i = 0; i < this.contacts.count; ++i)
+      if (!(this.contacts.residual[i] <= worst)) worst = this.contacts.residual[i];
     return worst;
   }
 

@@ -188,6 +188,24 @@ describe('replay', { skip }, () => {
     await context.close();
   });
 
+  test('an engine that tells no residuals shows none', async () => {
+    const blob = pile({ variant: 1, residuals: false }).blob;
+    const { page, context, complaints } = await open(
+      browser,
+      `${await write('untold.html', [first.blob, blob])}#t=1.2&contacts=1&colorBy=residual&inside=1`,
+    );
+    await ready(page);
+    assert.match(await page.locator('.legend').textContent(), /not known/);
+    assert.match(await page.locator('#inside').textContent(), /worst first/);
+    await page.locator('#inside .segments button').nth(1).click();
+    assert.match(await page.locator('#inside').textContent(), /strongest first/);
+    assert.deepEqual(await page.locator('#inside th').allTextContents(), ['between', 'mode', 'force [N]']);
+    const plot = page.locator('.plot').filter({ hasText: 'residual' }).first();
+    assert.equal(await plot.locator('.plot-value span').count(), 1);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+
   test('damaged data shows a panel that says so', async () => {
     const damaged = Buffer.from(first.blob);
     damaged.write('rubbish!', 0);

@@ -47,8 +47,8 @@ function stone(radius, roll) {
   return { points, triangles };
 }
 
-/** The falling pile; `variant` 1 slides more and says so. */
-export function pile({ variant = 0, seconds = 2.5 } = {}) {
+/** The falling pile; `variant` 1 slides more and says so, `residuals: false` tells none, as other engines. */
+export function pile({ variant = 0, seconds = 2.5, residuals: told = true } = {}) {
   const roll = dice(11);
   const mu = variant ? 0.15 : 0.7;
   const rock = stone(0.1, roll);
@@ -193,11 +193,11 @@ export function pile({ variant = 0, seconds = 2.5 } = {}) {
       normal: sections.add('i16', contacts.normal, { scale: 1 / 32767 }),
       force: sections.add('f32', contacts.force),
       mode: sections.add('u8', contacts.mode),
-      residual: sections.add('f32', contacts.residual),
+      ...(told ? { residual: sections.add('f32', contacts.residual) } : {}),
       mu: sections.add('f32', contacts.mu),
       geoms: sections.add('u32', contacts.geoms),
     },
-    series: names.map((name) => ({
+    series: (told ? names : names.slice(1)).map((name) => ({
       name,
       unit: units[name] ?? '',
       log: logged.includes(name),

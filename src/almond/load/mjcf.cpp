@@ -10,13 +10,12 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <numbers>
 #include <sstream>
 
 #include "almond/load/file_io.hpp"
 #include "almond/load/mjcf_reader.hpp"
-#include "almond/load/mujoco_messages.hpp"
+#include "almond/load/mujoco_model.hpp"
 #include "almond/load/xml_scan.hpp"
 #endif
 
@@ -103,8 +102,6 @@ std::string MjcfReader::name_of(const int* addresses, int id, const std::string&
 bool MjcfReader::disabled(int flag) const { return (m.opt.disableflags & flag) != 0; }
 
 namespace {
-
-using ModelPointer = std::unique_ptr<mjModel, void (*)(mjModel*)>;
 
 Vec3 vec3(const mjtNum* x) { return {x[0], x[1], x[2]}; }
 
@@ -323,37 +320,13 @@ void check_sizes(const std::string& text, const std::string& place, const std::s
   }
 }
 
-ModelPointer compile(const std::string& path, const mjVFS* files, const std::string& place, FileNotes& notes) {
-  require(mj_version() == mjVERSION_HEADER, place + ": MuJoCo's library is version " + std::to_string(mj_version()) +
-                                                ", expected " + std::to_string(mjVERSION_HEADER) +
-                                                ", with which this program was built; build it again");
-  char error[2000] = "";
-  ModelPointer m(nullptr, mj_deleteModel);
-  {
-    const MujocoMessages messages(notes.said);
-    m.reset(mj_loadXML(path.c_str(), files, error, sizeof error));
-  }
-  std::string text = error;
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  const std::string looked = text.find("Error opening file") == std::string::npos
-                                 ? ""
-                                 : "; it was looked for from " +
-                                       quote(std::filesystem::absolute(path).parent_path().string()) +
-                                       ", by the file's meshdir and assetdir";
-  require(m != nullptr, place + ": " + (text.empty() ? "MuJoCo cannot load it" : text) + looked);
-  if (!text.empty()) add_mujoco_line(text, notes.said);
-  return m;
-}
-
 }  // namespace
 
 MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOptions& options, FileNotes& notes) {
   std::error_code code;
   if (std::filesystem::is_regular_file(path, code))
     check_sizes(read_file(path), path, std::filesystem::path(path).parent_path().string());
-  const ModelPointer m = compile(path, nullptr, path, notes);
+  const MujocoModel m = compile_mjcf_file(path, notes);
   try {
     return convert(*m, builder, options, notes);
   } catch (const Error& error) {
@@ -364,19 +337,7 @@ MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOpti
 MjcfFile add_mjcf_text(ModelBuilder& builder, const std::string& text, const std::string& folder,
                        const FileOptions& options, FileNotes& notes) {
   check_sizes(text, "text", folder);
-  mjVFS files;
-  mj_defaultVFS(&files);
-  const std::string name = (folder.empty() ? "" : folder + "/") + "text.xml";
-  ModelPointer m(nullptr, mj_deleteModel);
-  try {
-    require(mj_addBufferVFS(&files, name.c_str(), text.data(), static_cast<int>(text.size())) == 0,
-            name + ": MuJoCo cannot take the text");
-    m = compile(name, &files, "text", notes);
-  } catch (...) {
-    mj_deleteVFS(&files);
-    throw;
-  }
-  mj_deleteVFS(&files);
+  const MujocoModel m = compile_mjcf_text(text, folder, "text", notes);
   return convert(*m, builder, options, notes);
 }
 

@@ -351,7 +351,7 @@ void write_start(const Writer& w, int body, std::string& qpos, std::string& qvel
   const Joint& joint = model.joints[body];
   const VecX q = model.q0.segment(joint.q_begin, num_positions(joint.kind));
   VecX v = model.v0.segment(joint.v_begin, num_velocities(joint.kind));
-  if (joint.kind == JointKind::kBall) v = quaternion_to_matrix(q).transpose() * v;
+  if (joint.kind == JointKind::kBall) v.head<3>() = quaternion_to_matrix(q).transpose() * Vec3(v);
   if (joint.kind == JointKind::kFree) {
     const Mat3 R = quaternion_to_matrix(q.tail<4>());
     const Vec3 omega = v.tail<3>();
@@ -384,6 +384,9 @@ std::string write_mjcf(const Model& model, double time_step, FileNotes& notes) {
       if (on < 0)
         w.worldbody += "    <site" + attribute("name", spring.name + end) + attribute("pos", list(point)) + "/>\n";
   }
+  const auto mu_differs = [&](const Geom& geom) { return geom.material.mu != model.geoms[0].material.mu; };
+  if (model.friction_combine != Combine::kMaximum && std::any_of(model.geoms.begin(), model.geoms.end(), mu_differs))
+    notes.ignored["way to combine friction (MuJoCo takes the larger coefficient)"] += 1;
   std::string qpos, qvel;
   for (const int root : roots) {
     write_body(w, root, rest_pose(model, root), 2);

@@ -164,6 +164,11 @@ struct Series {
   std::vector<float> values;
 };
 
+/// Whether nobody told any of them.
+bool all_nan(const std::vector<float>& values) {
+  return !values.empty() && std::all_of(values.begin(), values.end(), [](float x) { return std::isnan(x); });
+}
+
 }  // namespace
 
 ContactProblem copy_problem(const Simulation& simulation, const std::string& name) {
@@ -214,6 +219,7 @@ struct Replay::Impl {
   const Model* model;
   std::vector<Look> looks;
   ReplayOptions options;
+  double dt = 0.0;
   int stride = 1;  // steps per frame
   int steps = 0;
 
@@ -231,6 +237,8 @@ struct Replay::Impl {
                                 {"penetration", "mm", true, {}}, {"natural map", "", true, {}}};
   std::vector<std::pair<int, StepInside>> inside;  // with its iterations, -1: asked for
   Frame frame;
+
+  [[nodiscard]] bool frame_is_due() const { return steps % stride == 0; }
 
   void add_frame() {
     const std::size_t before = quaternion.size() - (time.empty() ? 0 : 4 * frame.bodies.size());
@@ -283,8 +291,21 @@ struct Replay::Impl {
     }
   }
 
-  std::string write(double dt, const std::vector<std::pair<std::string, std::string>>& facts,
-                    const Settings& settings) {
+  void add_figures(double begin, const StepReport& report, double energy) {
+    const double values[] = {report.residual,
+                             static_cast<double>(report.contacts),
+                             static_cast<double>(report.iterations),
+                             report.step_ms,
+                             report.solve_ms,
+                             energy,
+                             1e3 * report.penetration,
+                             report.natural_map};
+    for (std::size_t i = 0; i < series.size(); ++i) series[i].values.push_back(static_cast<float>(values[i]));
+    series_time.push_back(begin);
+    ++steps;
+  }
+
+  std::string write(const std::vector<std::pair<std::string, std::string>>& facts, const Settings& settings) {
     Sections sections;
     Shapes shapes(sections);
     const std::size_t bodies = model->bodies.size();
@@ -302,12 +323,14 @@ struct Replay::Impl {
                           {"normal", to_json(sections.add(contact_normal, {0, kUnit}))},
                           {"force", to_json(sections.add(contact_force))},
                           {"mode", to_json(sections.add(contact_mode))},
-                          {"residual", to_json(sections.add(contact_residual))},
                           {"mu", to_json(sections.add(contact_mu))},
                           {"geoms", to_json(sections.add(contact_geoms))}};
+    if (!all_nan(contact_residual)) header["contacts"]["residual"] = to_json(sections.add(contact_residual));
     Json rows = Json::array();
-    for (const Series& s : series)
+    for (const Series& s : series) {
+      if (all_nan(s.values)) continue;
       rows.push_back({{"name", s.name}, {"unit", s.unit}, {"log", s.log}, {"values", to_json(sections.add(s.values))}});
+    }
     header["series"] = std::move(rows);
     header["series_time"] = to_json(sections.add(series_time));
     std::sort(inside.begin(), inside.end(), [](const auto& a, const auto& b) { return a.second.step < b.second.step; });
@@ -329,6 +352,7 @@ Replay::Replay(const Model& model, std::vector<Look> looks, double dt, ReplayOpt
   impl_->model = &model;
   impl_->looks = std::move(looks);
   impl_->options = std::move(options);
+  impl_->dt = dt;
   require(std::isfinite(impl_->options.fps) && impl_->options.fps > 0.0,
           "frames per second are " + std::to_string(impl_->options.fps) + ", expected > 0");
   impl_->stride = std::max(1, static_cast<int>(std::lround(std::min(1e6, 1.0 / (impl_->options.fps * dt)))));
@@ -339,22 +363,21 @@ Replay& Replay::operator=(Replay&&) noexcept = default;
 
 void Replay::add_step(Simulation& simulation, const StepReport& report) {
   Impl& r = *impl_;
-  if (r.steps % r.stride == 0) {
+  if (r.frame_is_due()) {
     record_step(simulation, r.frame);
     r.add_frame();
   }
   r.look_inside(simulation, report.iterations);
-  const double values[] = {report.residual,
-                           static_cast<double>(report.contacts),
-                           static_cast<double>(report.iterations),
-                           report.step_ms,
-                           report.solve_ms,
-                           simulation.energy().total(),
-                           1e3 * report.penetration,
-                           report.natural_map};
-  for (std::size_t i = 0; i < r.series.size(); ++i) r.series[i].values.push_back(static_cast<float>(values[i]));
-  r.series_time.push_back(simulation.state().time - simulation.options().dt);
-  ++r.steps;
+  r.add_figures(simulation.state().time - r.dt, report, simulation.energy().total());
+}
+
+void Replay::add_step(const Frame& frame, const StepReport& report, double energy) {
+  Impl& r = *impl_;
+  if (r.frame_is_due()) {
+    r.frame = frame;
+    r.add_frame();
+  }
+  r.add_figures(frame.time, report, energy);
 }
 
 std::string Replay::finish(Simulation& simulation, const std::vector<std::pair<std::string, std::string>>& facts) {
@@ -365,8 +388,13 @@ std::string Replay::finish(Simulation& simulation, const std::vector<std::pair<s
   record_state(simulation, frame);
   frame.contacts = contacts;
   impl_->add_frame();
-  const StepOptions& options = simulation.options();
-  return gzip(impl_->write(options.dt, facts, options.solver));
+  return gzip(impl_->write(facts, simulation.options().solver));
+}
+
+std::string Replay::finish(const Frame& end, const std::vector<std::pair<std::string, std::string>>& facts) {
+  impl_->frame = end;
+  impl_->add_frame();
+  return gzip(impl_->write(facts, {}));
 }
 
 std::string make_still(Simulation& simulation, const std::vector<Look>& looks, const std::string& title,

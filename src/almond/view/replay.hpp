@@ -51,10 +51,15 @@ class Replay {
 
   /// After each step.
   void add_step(Simulation& simulation, const StepReport& report);
+  /// The same of a step that another engine made, with the energy at its end. Figures that are NaN in all steps are
+  /// left out, and such a step cannot be looked into.
+  void add_step(const Frame& frame, const StepReport& report, double energy);
 
   /// gzip'ed bytes, with facts (name, text) for the panel. The hardest steps are solved again for their traces.
   [[nodiscard]] std::string finish(Simulation& simulation,
                                    const std::vector<std::pair<std::string, std::string>>& facts);
+  /// The same with the last frame given.
+  [[nodiscard]] std::string finish(const Frame& end, const std::vector<std::pair<std::string, std::string>>& facts);
 
  private:
   struct Impl;
