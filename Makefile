@@ -30,7 +30,7 @@ setup-test:
 build: setup ## Build the library and the program build/almond
 	@$(call build_preset,release,build,almond)
 
-demo: build ## Solve built-in contact problems with every solver, live, and write a page with the curves
+demo: build ## Solve built-in contact problems with every solver, live; write a page with the curves and a replay
 	@build/almond demo $(ARGS)
 
 bench: build ## Compare solvers on a folder of problem files: make bench ARGS="FOLDER --html page.html"

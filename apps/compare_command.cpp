@@ -24,7 +24,7 @@ namespace {
 struct CompareArguments {
   std::vector<std::string> names, solvers;
   SceneArguments scene;
-  std::string replay = "compare.html";
+  std::string replay;
   PictureArguments pictures;
 };
 
@@ -83,6 +83,7 @@ int run_compare(CompareArguments& arguments) {
           "compare: expected either replays (.html) or one scene, not both");
   require(!files || arguments.solvers.empty(), "compare: --solver is for scenes, replays have been solved");
   require(files || arguments.solvers.size() >= 2, "compare: a scene needs two solvers or more: --solver auto pgs");
+  if (arguments.replay.empty() && !arguments.pictures.wanted()) arguments.replay = "compare.html";
   check_output("--replay", arguments.replay);
   check_output("--png", arguments.pictures.png);
   static_cast<void>(page_alone());
@@ -100,8 +101,9 @@ int run_compare(CompareArguments& arguments) {
     for (const std::string& solver : arguments.solvers) replays.push_back(run_by(arguments.scene, solver, interrupt));
   }
   const std::string html = make_page(replays);
-  write_output(arguments.replay, html);
-  if (arguments.replay != "-") std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());
+  if (!arguments.replay.empty()) write_output(arguments.replay, html);
+  if (!arguments.replay.empty() && arguments.replay != "-")
+    std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());
   write_pictures(arguments.pictures, capture, html);
   return kDone;
 }
@@ -114,7 +116,8 @@ Action add_compare_command(CLI::App& command) {
   command.add_option("NAME", o->names, "replays written by almond run --replay, or one scene or robot file");
   command.add_option("--solver", o->solvers,
                      "of a scene: two or more solvers, auto pgs; or mujoco, the scene run by MuJoCo");
-  command.add_option("--replay", o->replay, "the page to write (default compare.html)");
+  command.add_option("--replay", o->replay,
+                     "the page to write (default compare.html, none where a picture or video is asked for)");
   expect_whole(command.add_option("--steps", s.steps, "number of steps (default: the scene's)"));
   expect_number(command.add_option("--dt", s.dt, "time step in seconds"));
   expect_number(command.add_option("--budget-ms", s.budget_ms, "wall-clock limit of each step's solve"));

@@ -1,12 +1,14 @@
-// `almond demo`: built-in problems, every solver, live, then a page with the curves.
+// `almond demo`: built-in problems, every solver, live, then a page with the curves and one with a run to look at.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
+#include "almond/view/page.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
+#include "apps/run_report.hpp"
 #include "bench/page.hpp"
 #include "bench/summary.hpp"
 #include "scenes/problems.hpp"
@@ -15,7 +17,7 @@ namespace almond::app {
 namespace {
 
 struct DemoOptions {
-  std::string html = "almond_demo.html", json;
+  std::string html = "almond_demo.html", replay = "almond_replay.html", json;
   double budget_ms = 200.0;
 };
 
@@ -84,15 +86,30 @@ bench::Report demo_report(const std::vector<bench::Run>& runs, const std::vector
   return report;
 }
 
+/// A heap of robots, as a page to play with.
+std::string demo_page() {
+  scenes::Scene scene = scenes::make_scene("quadrupeds");
+  Simulation simulation(std::move(scene.model), scene.options);
+  ReplayOptions kept;
+  kept.title = scene.name;
+  Replay replay(simulation.model(), make_looks(simulation.model(), {}), simulation.options().dt, kept);
+  RunOptions options;
+  options.steps = scene.steps;
+  options.replay = &replay;
+  const RunRecord record = run_scene(scene, simulation, options);
+  return make_page({replay.finish(simulation, page_facts(simulation, record))});
+}
+
 int run_demo(const DemoOptions& options) {
   check_budget(options.budget_ms);
+  check_output("--replay", options.replay);
   check_output("--html", options.html);
   check_output("--json", options.json);
   std::vector<scenes::NamedProblem> problems = scenes::demo_problems();
   std::vector<bench::Run> runs;
   std::vector<bool> feasible;
   Progress progress;
-  std::FILE* out = options.json == "-" || options.html == "-" ? stderr : stdout;
+  std::FILE* out = options.json == "-" || options.html == "-" || options.replay == "-" ? stderr : stdout;
   const std::size_t total = problems.size() * static_cast<std::size_t>(kNumSolverKinds);
   for (scenes::NamedProblem& named : problems) {
     const bench::BenchProblem problem{named.name, std::move(named.problem), !named.feasible};
@@ -127,6 +144,12 @@ int run_demo(const DemoOptions& options) {
   if (options.html != "-") {
     std::fprintf(out, "\nCurves of residual over time: %s\n", std::filesystem::absolute(options.html).c_str());
   }
+  if (have_page() && !options.replay.empty()) {
+    write_output(options.replay, demo_page());
+    if (options.replay != "-")
+      std::fprintf(out, "Robots in a heap, to play with in a browser: %s\n",
+                   std::filesystem::absolute(options.replay).c_str());
+  }
   return kDone;
 }
 
@@ -135,6 +158,7 @@ int run_demo(const DemoOptions& options) {
 Action add_demo_command(CLI::App& command) {
   const auto o = std::make_shared<DemoOptions>();
   command.add_option("--html", o->html, "page to write (default almond_demo.html)");
+  command.add_option("--replay", o->replay, "page with a run to look at (default almond_replay.html; \"\": none)");
   command.add_option("--json", o->json, "write the table as JSON (-: standard output)");
   expect_number(command.add_option("--budget-ms", o->budget_ms, "wall-clock limit of one solve (default 200)"));
   return [o] { return run_demo(*o); };

@@ -75,6 +75,21 @@ void set_if_given(const std::optional<Value>& given, Value& field) {
 
 }  // namespace
 
+namespace {
+
+/// A robot that does not lie beside the scene file may lie in one of the folders.
+std::string find_robot(const std::string& robot, const std::string& scene, const std::vector<std::string>& folders) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  if (fs::exists(robot, code)) return robot;
+  const fs::path name = fs::path(robot).lexically_relative(fs::path(scene).parent_path());
+  for (const std::string& folder : folders)
+    if (fs::is_regular_file(fs::path(folder) / name, code)) return (fs::path(folder) / name).string();
+  return robot;
+}
+
+}  // namespace
+
 scenes::LoadedScene load_file(const std::string& path, const FileArguments& arguments, bool with_looks) {
   constexpr double kQuickMs = 500.0, kShowEveryMs = 100.0;
   Progress progress;
@@ -82,6 +97,7 @@ scenes::LoadedScene load_file(const std::string& path, const FileArguments& argu
   Stopwatch since_shown;
   SceneFile description = scenes::describe_file(path);
   for (SceneRobot& robot : description.robots) {
+    robot.path = find_robot(robot.path, path, arguments.search);
     FileOptions& options = robot.options;
     options.progress = [&, name = std::filesystem::path(robot.path).filename().string()](int done, int all) {
       if (since_start.elapsed_ms() < kQuickMs || since_shown.elapsed_ms() < kShowEveryMs) return;
@@ -132,7 +148,9 @@ void add_file_options(CLI::App& command, FileArguments& a) {
   command.add_option("--keyframe", a.keyframe, "start at a keyframe of an MJCF file");
   command.add_flag("--hold", a.hold, "drives keep all joints without one where they start");
   command.add_option("--meshes", a.meshes, "collide as: hull (default), triangles or none");
-  command.add_option("--search", a.search, "a folder for package:// and relative mesh paths; may be repeated")
+  command
+      .add_option("--search", a.search,
+                  "a folder for package:// and relative mesh paths, and for robots of scene files; may be repeated")
       ->allow_extra_args(false);
   command.add_flag("--no-self-collision", a.no_self_collision, "links of one robot file do not touch each other");
   command.add_option("--floor", a.floor, "put a floor at this height, or \"below\": 5 cm below everything");

@@ -30,6 +30,19 @@ def test_relative_links_lead_to_files():
     assert DOCS and broken == []
 
 
+def test_every_drawn_picture_has_its_command():
+    commands = {}
+    for doc in DOCS:
+        for command in re.findall(r"build/almond [^`\n]*--png docs/images/[^`\s]+", doc.read_text(encoding="utf-8")):
+            name = command.split("/")[-1]
+            assert commands.setdefault(name, command) == command, f"{name} has two commands"
+    pictures = {path.name for path in (ROOT / "docs/images").iterdir()} - {"residuals.png"}  # curves of the benchmarks
+    assert set(commands) == pictures and len(pictures) >= 9
+    gallery = (ROOT / "README.md").read_text(encoding="utf-8").split("## Gallery")[1].split("\n## ")[0]
+    for row, below in re.findall(r"(\| !\[.*)\n(.*)", gallery):
+        assert re.findall(r"docs/images/(\S+?)\)", row) == re.findall(r"--png docs/images/([^`]+)`", below)
+
+
 def test_readme_names_every_solver():
     header = (ROOT / "src/almond/solver/result.hpp").read_text(encoding="utf-8")
     names = re.search(r"Names as on the command line: (.*?)\.", header).group(1).split(", ")

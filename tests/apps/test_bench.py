@@ -127,6 +127,9 @@ def test_demo_writes_its_page(almond, tmp_path):
     assert result.code == 0, result.err
     page = (tmp_path / "almond_demo.html").read_text(encoding="utf-8")
     assert str(tmp_path / "almond_demo.html") in result.err
+    replay = tmp_path / "almond_replay.html"
+    assert replay.exists() == (str(replay) in result.err)
+    assert not replay.exists() or "application/x-almond-replay" in replay.read_text(encoding="utf-8")
     rows = result.json()["tables"]["demo"]
     assert len({row["solver"] for row in rows}) == 9 and len({row["problem"] for row in rows}) >= 8
     assert page.count("<svg xmlns") == len({row["problem"] for row in rows})

@@ -30,6 +30,15 @@ def files(tmp_path):
     return tmp_path
 
 
+def test_scene_finds_its_robots_in_the_searched_folders(almond, files, tmp_path):
+    scene = tmp_path / "elsewhere" / "scene.json"
+    scene.parent.mkdir()
+    scene.write_text(json.dumps({"almond_scene": 1, "robots": [{"file": "arm.urdf"}]}))
+    refused = almond("inspect", scene)
+    assert refused.code == 2 and "arm.urdf" in refused.err
+    assert almond("inspect", scene, "--search", tmp_path / "none", "--search", files).code == 0
+
+
 def have_mujoco(almond, files):
     return almond("inspect", files / "world.xml").code == 0
 

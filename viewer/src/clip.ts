@@ -81,41 +81,55 @@ export class Clip {
     };
   }
 
+  /** Positions of the bodies at some moments over the whole time. */
+  private track(): Float32Array[] {
+    const { replay } = this;
+    const p = new Float32Array(3 * replay.bodies.length);
+    const q = new Float32Array(4 * replay.bodies.length);
+    const samples = Math.min(replay.frames, 24);
+    return Array.from({ length: samples }, (_, k) => {
+      this.pose(replay.time[samples > 1 ? Math.round((k * (replay.frames - 1)) / (samples - 1)) : 0], p, q);
+      return Float32Array.from(p);
+    });
+  }
+
+  /** Bodies with a shape that get about; all, where none does. */
+  movingBodies(): number[] {
+    const radius = bodyRadii(this.replay);
+    const track = this.track();
+    const all = [...Array(this.replay.bodies.length).keys()].filter((i) => radius[i] > 0);
+    const moved = (i: number, at: Float32Array) =>
+      [0, 1, 2].some((k) => Math.abs(at[3 * i + k] - track[0][3 * i + k]) > 0.02 * radius[i] + 1e-4);
+    const moving = all.filter((i) => track.some((at) => moved(i, at)));
+    return moving.length ? moving : all;
+  }
+
   /** Where the moving bodies are over time, and the box they keep to, leaving out the few that get far away. */
   extent(): Extent {
     const { replay } = this;
     const bodies = replay.bodies.length;
     const radius = bodyRadii(replay);
-    const p = new Float32Array(3 * bodies);
-    const q = new Float32Array(4 * bodies);
-    const samples = Math.min(replay.frames, 24);
-    const track: Float32Array[] = [];
-    for (let k = 0; k < samples; ++k) {
-      const frame = samples > 1 ? Math.round((k * (replay.frames - 1)) / (samples - 1)) : 0;
-      this.pose(replay.time[frame], p, q);
-      track.push(Float32Array.from(p));
-    }
-    let moving = [...Array(bodies).keys()].filter((i) =>
-      track.some((at) =>
-        [0, 1, 2].some((k) => Math.abs(at[3 * i + k] - track[0][3 * i + k]) > 0.02 * radius[i] + 1e-4),
-      ),
-    );
-    moving = moving.filter((i) => radius[i] > 0);
-    if (!moving.length) moving = [...Array(bodies).keys()].filter((i) => radius[i] > 0);
-    if (!moving.length) return { box: { min: [-0.5, -0.5, 0], max: [0.5, 0.5, 1] }, balls: [] };
+    const track = this.track();
+    const samples = track.length;
+    const all = [...Array(bodies).keys()].filter((i) => radius[i] > 0);
+    if (!all.length) return { box: { min: [-0.5, -0.5, 0], max: [0.5, 0.5, 1] }, balls: [] };
+    let moving = this.movingBodies();
+    // A hand that holds still belongs to what it holds; a hall around it does not.
+    const near = diagonal(spread(track, all, radius, 0)) < 4 * diagonal(spread(track, moving, radius, 0));
+    if (near) moving = all;
     // A thousand of many bodies tell the same as all.
     const every = Math.ceil(moving.length / 1000);
     moving = moving.filter((_, k) => k % every === 0);
     const first = spread(track.slice(0, 1), moving, radius, 0);
-    const all = spread(track, moving, radius, 0.03);
+    const whole = spread(track, moving, radius, 0.03);
     // Something that travels far is better seen where it starts; "follow" goes along with it.
-    const far = diagonal(all) > 5 * diagonal(first);
+    const far = diagonal(whole) > 5 * diagonal(first);
     const stride = Math.ceil((moving.length * samples) / 20000);
     const balls: Ball[] = [];
     let k = 0;
     for (const at of far ? track.slice(0, 1) : track)
       for (const i of moving) if (k++ % stride === 0) balls.push([at[3 * i], at[3 * i + 1], at[3 * i + 2], radius[i]]);
-    return { box: far ? first : all, balls };
+    return { box: far ? first : whole, balls };
   }
 
   /** The radius of an ordinary body: marks should be smaller than what they are on. */

@@ -46,6 +46,7 @@ export class SceneView {
     readonly replay: Replay,
     readonly size: number, // how large the action is [m]; grid, marks and shadows scale with it
     lowest: number,
+    private glass: Set<number>, // geoms that would hide what is inside them
   ) {
     this.up = new THREE.Vector3().fromArray(replay.up).normalize();
     this.poses = new Float32Array(12 * replay.bodies.length);
@@ -79,7 +80,7 @@ export class SceneView {
       // A body without visual geoms shows its collision shapes instead of nothing.
       const shown =
         geom.role === 'both' || (geom.role === 'collision' && !hasVisual.has(geom.body)) ? 'always' : geom.role;
-      const key = `${shape.key}|${shown}|${geom.color?.[3] ?? 1}`;
+      const key = `${shape.key}|${shown}|${Math.min(geom.color?.[3] ?? 1, this.glass.has(i) ? 0.16 : 1)}`;
       const list = lists.get(key);
       if (list) list.push(i);
       else lists.set(key, [i]);
@@ -258,12 +259,11 @@ export class SceneView {
       meshes.map((group) => group.mesh),
       false,
     );
-    for (const hit of hits) {
-      const group = meshes.find((each) => each.mesh === hit.object)!;
-      const geom = group.geoms[hit.instanceId!];
+    const found = hits.map((hit) => {
+      const geom = meshes.find((each) => each.mesh === hit.object)!.geoms[hit.instanceId!];
       return { geom, body: this.replay.geoms[geom].body, point: hit.point };
-    }
-    return null;
+    });
+    return found.find(({ geom }) => !this.glass.has(geom)) ?? found[0] ?? null;
   }
 
   /** Moves floor and shadows along before a picture is drawn. */

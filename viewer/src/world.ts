@@ -4,6 +4,7 @@ import { ContactMarks } from './contacts';
 import type { Contacts, Replay } from './format';
 import { SceneView } from './scene';
 import type { Settings } from './store';
+import { walls } from './walls';
 
 export class World {
   readonly clip: Clip;
@@ -26,7 +27,7 @@ export class World {
     const { min, max } = this.extent.box;
     const size = Math.max(0.02, 0.75 * Math.hypot(max[0] - min[0], max[1] - min[1], max[2] - min[2]));
     const lowest = Math.min(...[0, 1, 2].map((k) => (replay.up[k] > 0.5 ? min[k] : Infinity)), Infinity);
-    this.view = new SceneView(replay, size, Number.isFinite(lowest) ? lowest : 0);
+    this.view = new SceneView(replay, size, Number.isFinite(lowest) ? lowest : 0, walls(this.clip));
     const unit = Math.min(size, 6.5 * this.clip.ordinaryRadius() || size);
     this.marks = new ContactMarks(unit, replay.geoms);
     this.marks.reference = this.clip.typicalForce() || 1;

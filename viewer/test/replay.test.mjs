@@ -256,6 +256,57 @@ describe('replay', { skip }, () => {
     }
   });
 
+  test('a box around the action does not hide it', async () => {
+    // A red ball falls between four walls: red is to be seen, as it is without the walls.
+    const redness = async (walls) => {
+      const sections = new Sections();
+      const geom = (body, kind, size, position, color) => ({
+        name: kind,
+        body,
+        role: 'both',
+        kind,
+        size,
+        position,
+        quaternion: [1, 0, 0, 0],
+        color,
+      });
+      const sides = [
+        [1, 0],
+        [0, -1],
+        [-1, 0],
+        [0, 1],
+      ].slice(0, walls);
+      const header = {
+        title: 'Box',
+        bodies: [{ name: 'ball', parent: -1, mass: 1, com: [0, 0, 0] }],
+        geoms: [
+          geom(0, 'sphere', [0.2], [0, 0, 0], [1, 0, 0, 1]),
+          ...sides.map(([x, y]) =>
+            geom(-1, 'box', x ? [0.05, 0.6, 1] : [0.6, 0.05, 1], [0.6 * x, 0.6 * y, 0.5], [0.5, 0.5, 0.5, 1]),
+          ),
+        ],
+        frames: {
+          count: 2,
+          step: sections.add('u32', [0, 60]),
+          time: sections.add('f64', [0, 1]),
+          position: sections.add('i32', [0, 0, 0.6, 0, 0, 0.2], { scale: 1e-5 }),
+          quaternion: sections.add('i16', [1, 0, 0, 0, 1, 0, 0, 0], { scale: 1 / 32767 }),
+        },
+      };
+      const { page, context } = await open(browser, `${await write('box.html', [blob(header, sections)])}#t=1&ui=0`);
+      await ready(page);
+      const picture = await pixels(page);
+      await context.close();
+      let red = 0;
+      for (let i = 0; i < picture.length; i += 4) if (picture[i] > 90 && picture[i] > 2 * picture[i + 1]) ++red;
+      return red;
+    };
+    const [free, open3, boxed] = [await redness(0), await redness(3), await redness(4)];
+    assert.ok(free > 100, `${free} red pixels without walls`);
+    assert.ok(boxed > 0.4 * free, `${boxed} of ${free} red pixels inside a box`);
+    assert.ok(open3 < 0.4 * free, 'walls that leave a side open are walls');
+  });
+
   test('ten thousand bodies are quick to read and to move', async () => {
     const began = Date.now();
     const { page, context } = await open(browser, `${await write('crowd.html', [crowd(10000, 10).blob])}#t=0`);
