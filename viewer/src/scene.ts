@@ -4,7 +4,7 @@ import type { Replay } from './format';
 import { Floor, type FloorColors } from './floor';
 import { Light } from './light';
 import { Outline } from './outline';
-import { bodyColor, shapeOf } from './shapes';
+import { bodyColor, roundness, shapeOf } from './shapes';
 import { BodyMarks } from './marks';
 
 interface Group {
@@ -62,14 +62,14 @@ export class SceneView {
 
   private addGeoms(): void {
     const { geoms, meshes } = this.replay;
-    const crowded = geoms.length > 400;
+    const round = roundness(geoms.length);
     const hasVisual = new Set(geoms.filter((g) => g.role !== 'collision').map((g) => g.body));
     const lists = new Map<string, number[]>();
     const matrix = new THREE.Matrix4();
     const q = new THREE.Quaternion();
     geoms.forEach((geom, i) => {
       if (geom.kind === 'plane') return;
-      const shape = shapeOf(geom, meshes, crowded);
+      const shape = shapeOf(geom, meshes, round);
       const [w = 1, x = 0, y = 0, z = 0] = geom.quaternion ?? [];
       matrix.compose(
         new THREE.Vector3().fromArray(geom.position ?? [0, 0, 0]),
@@ -89,7 +89,7 @@ export class SceneView {
     for (const [key, list] of lists) {
       const [shapeKey, shown, alphaText] = key.split('|');
       let geometry = triangles.get(shapeKey);
-      if (!geometry) triangles.set(shapeKey, (geometry = shapeOf(geoms[list[0]], meshes, crowded).make()));
+      if (!geometry) triangles.set(shapeKey, (geometry = shapeOf(geoms[list[0]], meshes, round).make()));
       const alpha = Number(alphaText);
       const material = new THREE.MeshStandardMaterial({ roughness: 0.62, metalness: 0 });
       const mesh = new THREE.InstancedMesh(geometry, material, list.length);
@@ -101,7 +101,9 @@ export class SceneView {
         const c = geoms[i].color;
         mesh.setColorAt(
           k,
-          c ? new THREE.Color().setRGB(c[0], c[1], c[2], THREE.SRGBColorSpace) : bodyColor(geoms[i].body, crowded),
+          c
+            ? new THREE.Color().setRGB(c[0], c[1], c[2], THREE.SRGBColorSpace)
+            : bodyColor(geoms[i].body, geoms.length > 400),
         );
       });
       this.groups.push({ mesh, material, shown: shown as Group['shown'], geoms: list, alpha });

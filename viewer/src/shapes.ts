@@ -11,10 +11,13 @@ export interface Shape {
 
 const upright = (geometry: THREE.BufferGeometry) => geometry.rotateX(Math.PI / 2); // three's axis is y, ours is z
 
-/** Many small spheres need fewer triangles each. */
-export function shapeOf(geom: Geom, meshes: Mesh[], crowded: boolean): Shape {
+/** Corners of a round shape's circles: many small ones need fewer each. */
+export function roundness(geoms: number): number {
+  return geoms > 400 ? 16 : geoms > 100 ? 24 : 48;
+}
+
+export function shapeOf(geom: Geom, meshes: Mesh[], round: number): Shape {
   const [a = 0.1, b = 0.1, c = 0.1] = geom.size;
-  const round = crowded ? 16 : 48;
   switch (geom.kind) {
     case 'sphere':
       return { key: 'ball', scale: [a, a, a], make: () => ball(round) };
@@ -34,7 +37,7 @@ export function shapeOf(geom: Geom, meshes: Mesh[], crowded: boolean): Shape {
       return {
         key: `capsule ${a} ${b}`,
         scale: [1, 1, 1],
-        make: () => upright(new THREE.CapsuleGeometry(a, 2 * b, crowded ? 4 : 12, crowded ? 12 : 32)),
+        make: () => upright(new THREE.CapsuleGeometry(a, 2 * b, round / 4, round)),
       };
     case 'mesh':
       return {
