@@ -75,13 +75,22 @@ void check_solver(const std::string& name) {
     static_cast<void>(solver_from_string(name));
 }
 
+std::string list_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 int run_compare(CompareArguments& arguments) {
   require(!arguments.names.empty(), "compare: expected replays (.html), or a scene and --solver");
   const auto pages = std::count_if(arguments.names.begin(), arguments.names.end(), is_page);
   const bool files = pages == static_cast<std::ptrdiff_t>(arguments.names.size());
   require(files || (pages == 0 && arguments.names.size() == 1),
-          "compare: expected either replays (.html) or one scene, not both");
+          "compare: expected either replays (.html) or one scene, got " + list_of(arguments.names));
   require(!files || arguments.solvers.empty(), "compare: --solver is for scenes, replays have been solved");
+  const SceneArguments& s = arguments.scene;
+  require(!files || !(s.steps || s.dt || s.budget_ms || s.max_iterations || !s.assignments.empty()),
+          "compare: --steps, --dt, --budget-ms, --max-iters and --set are for scenes, replays have been run");
   require(files || arguments.solvers.size() >= 2, "compare: a scene needs two solvers or more: --solver auto pgs");
   if (arguments.replay.empty() && !arguments.pictures.wanted()) arguments.replay = "compare.html";
   check_output("--replay", arguments.replay);

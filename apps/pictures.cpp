@@ -3,14 +3,17 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 
 #include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 #include "apps/common.hpp"
 
 namespace almond::app {
 namespace {
 
-constexpr int kLargest = 7680;  // pixels
+constexpr int kLargest = 7680;     // pixels
+constexpr double kFarthest = 1e6;  // [m]
 
 Camera parse_camera(const std::string& text) {
   double numbers[6];
@@ -25,6 +28,8 @@ Camera parse_camera(const std::string& text) {
   require(count == 6 && at == text.size() + 1,
           "--camera " + text + ": expected x,y,z,tx,ty,tz, where the camera is and what it looks at, in metres");
   const Camera camera{Vec3(numbers[0], numbers[1], numbers[2]), Vec3(numbers[3], numbers[4], numbers[5])};
+  const double far = std::max(camera.position.cwiseAbs().maxCoeff(), camera.target.cwiseAbs().maxCoeff());
+  require(far <= kFarthest, "--camera " + text + ": expected at most " + to_text(kFarthest) + " m from the origin");
   require((camera.position - camera.target).norm() > 1e-6, "--camera " + text + ": looks at where it is");
   return camera;
 }
@@ -56,7 +61,16 @@ void add_picture_options(CLI::App& command, PictureArguments& a) {
   command.add_flag("--show-contacts", a.contacts, "draw contact points and forces");
 }
 
-CaptureOptions check_pictures(const PictureArguments& a) {
+CaptureOptions check_pictures(const PictureArguments& a, double duration) {
+  const bool asked = !a.camera.empty() || a.contacts || !std::isnan(a.time);
+  require(a.wanted() || !asked, std::string(a.contacts         ? "--show-contacts"
+                                            : a.camera.empty() ? "--picture-time"
+                                                               : "--camera") +
+                                    ": is about pictures, expected --png or --video beside it");
+  require(std::isnan(a.time) || (a.time >= 0.0 && a.time <= duration * (1.0 + 1e-9)),
+          "--picture-time " + to_text(a.time) + ": expected 0 to " + to_text(duration) + " s, the length of the run");
+  require(a.video.empty() || a.video == "-" || std::filesystem::path(a.video).extension() == ".mp4",
+          "--video " + a.video + ": expected a file ending in .mp4");
   CaptureOptions options;
   parse_size(a.size, options.width, options.height);
   if (!a.camera.empty()) options.camera = parse_camera(a.camera);

@@ -23,8 +23,9 @@ struct PictureArguments {
 
 void add_picture_options(CLI::App& command, PictureArguments& arguments);
 
-/// Throws Error naming the option, the value and what was expected, or the program that is missing.
-[[nodiscard]] CaptureOptions check_pictures(const PictureArguments& arguments);
+/// Of a run of this length [s]. Throws Error naming the option, the value and what was expected, or the program that is
+/// missing.
+[[nodiscard]] CaptureOptions check_pictures(const PictureArguments& arguments, double duration = kInfinity);
 
 /// Draws what is wanted of a page with one replay or several.
 void write_pictures(const PictureArguments& arguments, const CaptureOptions& options, const std::string& html);

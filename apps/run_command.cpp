@@ -191,7 +191,11 @@ int run_run(RunArguments& arguments) {
   for (const std::string& text : arguments.dumps) dumps.push_back(parse_dump(text, scene.steps));
   check_outputs(arguments, dumps);
   if (draws) static_cast<void>(page_alone());  // says at once where there is no page
-  static_cast<void>(check_pictures(arguments.pictures));
+  static_cast<void>(check_pictures(arguments.pictures, scene.options.dt * scene.steps));
+  for (const int step : arguments.inside)
+    require(step >= 0 && step < scene.steps,
+            "--inside " + std::to_string(step) + ": expected a step from 0 to " + std::to_string(scene.steps - 1));
+  require(draws || arguments.inside.empty(), "--inside: is about replays, expected --replay beside it");
   if (!arguments.trajectory.empty()) check_trajectory_size(scene.model, scene.steps, arguments.trajectory);
   Simulation simulation(std::move(scene.model), scene.options, arguments.scene.seed);
   if (!arguments.load_state.empty())
