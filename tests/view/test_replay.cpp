@@ -67,6 +67,18 @@ struct Reader {
   std::size_t start = 0;
 };
 
+TEST(Inside, IterationsGoOnFromOnePartOfAProblemToTheNext) {
+  StepInside inside;
+  inside.traces.push_back({"pgs", "solved", {}});
+  for (const int iteration : {0, 3, 7, 0, 2, 0, 1}) {
+    TracePoint point;
+    point.iteration = iteration;
+    inside.traces[0].points.push_back(point);
+  }
+  const Json json = Json::parse(inside_json(inside, Model(), "test"));
+  EXPECT_EQ(json["traces"][0]["iterations"].get<std::vector<int>>(), (std::vector<int>{0, 3, 7, 7, 9, 9, 10}));
+}
+
 TEST(Blob, Base64AndGzipComeBack) {
   scenes::Random random(3);
   for (const int size : {0, 1, 2, 3, 4, 1000, 100000}) {

@@ -103,7 +103,10 @@ function sliderRow(slider: Slider, send: Send): HTMLElement {
   });
   input.value = String(to(slider.value));
   const shown = h('span', { class: 'amount' });
-  const show = (value: number) => (shown.textContent = `${short(value)}${slider.unit ? ` ${slider.unit}` : ''}`);
+  const show = (value: number) => {
+    const number = `${short(value)}${slider.unit ? ` ${slider.unit}` : ''}`;
+    shown.textContent = value === 0 && slider.zero ? slider.zero : number;
+  };
   show(slider.value);
   input.addEventListener('input', () => {
     const value = Number(from(Number(input.value)).toPrecision(6));

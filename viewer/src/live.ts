@@ -28,6 +28,8 @@ export interface Slider {
   min: number;
   max: number;
   log?: boolean;
+  /** What 0 means, where it is not a number. */
+  zero?: string;
   value: number;
   group?: string;
 }

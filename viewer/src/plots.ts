@@ -24,7 +24,7 @@ interface Axis {
   log: boolean;
 }
 
-const margin = { left: 46, right: 10, top: 6, bottom: 18 };
+const margin = { left: 52, right: 10, top: 6, bottom: 18 };
 
 export class Plot {
   readonly element: HTMLElement;
@@ -114,7 +114,8 @@ export class Plot {
     g.lineWidth = 1;
     g.textBaseline = 'middle';
     g.textAlign = 'right';
-    for (const tick of yTicks(axis, plotHeight)) {
+    const levels = yTicks(axis, plotHeight);
+    for (const tick of levels) {
       const y = Math.round(toY(axis.log ? Math.pow(10, tick) : tick)) + 0.5;
       g.strokeStyle = lines;
       g.beginPath();
@@ -122,14 +123,14 @@ export class Plot {
       g.lineTo(width - margin.right, y);
       g.stroke();
       g.fillStyle = soft;
-      g.fillText(axis.log ? power(tick) : tickText(tick), margin.left - 6, y);
+      g.fillText(axis.log ? power(tick) : tickText(tick, levels[1] - levels[0]), margin.left - 6, y);
     }
     g.textBaseline = 'alphabetic';
     g.textAlign = 'center';
     g.fillStyle = soft;
     const ticks = niceTicks(this.range[0], this.range[1], Math.max(2, Math.floor(plotWidth / 90)));
     ticks.forEach((tick, k) => {
-      const label = tickText(tick) + (k === ticks.length - 1 ? ` ${this.spec.xLabel ?? 's'}` : '');
+      const label = tickText(tick, ticks[1] - ticks[0]) + (k === ticks.length - 1 ? ` ${this.spec.xLabel ?? 's'}` : '');
       const half = g.measureText(label).width / 2;
       g.fillText(label, Math.min(toX(tick), width - margin.right - half + 6), height - 4);
     });
@@ -261,9 +262,11 @@ function niceTicks(low: number, high: number, count: number): number[] {
   return ticks;
 }
 
-function tickText(value: number): string {
+/** As many figures as tell ticks that are `step` apart. */
+function tickText(value: number, step: number): string {
   const size = Math.abs(value);
   if (size < 1e-12) return '0';
   if (size >= 1e4 || size < 1e-2) return short(value).replace('.0·', '·');
-  return String(Number(value.toPrecision(4))).replace('-', '−');
+  const figures = step > 0 ? Math.ceil(Math.log10(size / step)) + 1 : 4;
+  return String(Number(value.toPrecision(Math.min(12, Math.max(4, figures))))).replace('-', '−');
 }

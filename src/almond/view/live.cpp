@@ -30,6 +30,7 @@ struct Slider {
   std::string name, label, unit, group;
   double min = 0.0, max = 1.0;
   bool log = false;
+  std::string zero = {};  // what 0 means, if not a number
 };
 
 void append(const double* values, Eigen::Index count, const char* format, std::string& text) {
@@ -104,8 +105,8 @@ struct Live::Impl {
         {"gravity", "gravity", "m/s²", "world", 0.0, 25.0, false},
         {"friction", "friction", "x", "world", 0.0, 3.0, false},
         {"dt", "time step", "s", "world", 1e-4, 0.02, true},
-        {"budget_ms", "budget", "ms", "solver", 0.0, 20.0, false},
-        {"max_iterations", "iterations", "", "solver", 0.0, 200.0, false},
+        {"budget_ms", "budget", "ms", "solver", 0.0, 20.0, false, "no limit"},
+        {"max_iterations", "iterations", "", "solver", 0.0, 200.0, false, "the method's own"},
         {"tol", "tolerance", "N s", "solver", 1e-12, 1e-2, true},
     };
     for (std::size_t d = 0; d < simulation->model().drives.size(); ++d)
@@ -411,6 +412,7 @@ std::string Live::controls() {
                     {"min", s.min},
                     {"max", s.max},
                     {"log", s.log},
+                    {"zero", s.zero},
                     {"value", impl_->value_of(s)}});
   const Json solver = {{"name", "solver"},
                        {"label", "solver"},

@@ -124,13 +124,16 @@ Json describe_bodies(const Model& model) {
   return bodies;
 }
 
-/// Points of a trace, thinned out evenly where there are very many.
+/// Points of a trace, thinned out evenly where there are very many. Independent parts of a problem are solved one after
+/// another, each counting from 0: here the count goes on.
 Json describe_trace(const StepInside::Trace& trace) {
   Json iterations = Json::array(), times = Json::array(), residuals = Json::array();
   const std::size_t count = trace.points.size(), stride = std::max<std::size_t>(1, count / kMostTracePoints);
+  int before = 0;
   for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0 && trace.points[i].iteration < trace.points[i - 1].iteration) before += trace.points[i - 1].iteration;
     if (i % stride != 0 && i + 1 != count) continue;
-    iterations.push_back(trace.points[i].iteration);
+    iterations.push_back(before + trace.points[i].iteration);
     times.push_back(trace.points[i].time_ms);
     residuals.push_back(trace.points[i].residual);
   }
