@@ -7,6 +7,7 @@
 #include <functional>
 #include <numbers>
 
+#include "almond/model/grid_sdf.hpp"
 #include "almond/model/profile.hpp"
 #include "almond/model/thread.hpp"
 #include "scenes/random.hpp"
@@ -27,6 +28,11 @@ struct Kind {
 };
 
 Pose some_pose() { return make_rotation(Vec3(1.0, 2.0, -0.5).normalized(), 0.8, Vec3(0.02, -0.01, 0.03)); }
+
+/// A grid around a shape's own triangles.
+SdfPtr make_grid_of(const SdfPtr& sdf, double edge, double cell) {
+  return make_grid_sdf(make_fine_mesh(*sdf, edge, 2e-6), {cell});
+}
 
 const Kind kKinds[] = {
     {"sphere", [] { return make_sphere_sdf(0.05); }, 2e-3},
@@ -77,6 +83,12 @@ const Kind kKinds[] = {
      },
      6e-4, 1.2e-3},
     {"nut", [] { return make_nut(find_thread("M48")); }, 1.2e-3, 2.5e-3},
+    {"grid_of_ring",
+     [] {
+       return make_grid_of(make_dish({{0.02, 0.0}, {0.0201, 0.0}}, 0.008), 5e-4, 1e-3);
+     },
+     2e-3, 3e-3},
+    {"grid_of_box", [] { return make_grid_of(make_box_sdf(Vec3(0.05, 0.03, 0.02)), 1.0, 5e-4); }, 2e-2, 1.5e-3},
 };
 
 class SdfKind : public testing::TestWithParam<Kind> {
