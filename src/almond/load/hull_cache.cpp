@@ -2,52 +2,19 @@
 
 #include <Eigen/Geometry>
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "almond/base/check.hpp"
-#include "almond/load/file_io.hpp"
-#include "almond/load/sha256.hpp"
-
-static_assert(std::endian::native == std::endian::little, "entries are written as they lie in memory");
+#include "almond/load/disk_cache.hpp"
 
 namespace almond {
 namespace {
 
-namespace fs = std::filesystem;
-
 // Part of every key. To be raised with any change of what make_polytope, the mesh readers or mesh_hull.cpp answer.
 constexpr const char* kVersion = "almond hull 2";
-constexpr char kMagic[] = "almondH1";
-constexpr const char* kEnding = ".hull";
-constexpr std::uintmax_t kMaxEntry = 64U << 20U, kMaxTotal = 256U << 20U;  // [bytes]
+constexpr DiskCache kCache{
+    .name = "hulls", .ending = ".hull", .magic = "almondH1", .most_entry = 64U << 20U, .most_total = 256U << 20U};
 constexpr double kFlatness = 1e-5;  // of the size: what make_polytope calls flat, with room for rounding
-
-std::string to_hex(const std::array<std::uint8_t, 32>& sum) {
-  std::string text;
-  for (const std::uint8_t byte : sum) {
-    text += "0123456789abcdef"[byte >> 4U];
-    text += "0123456789abcdef"[byte & 15U];
-  }
-  return text;
-}
-
-std::string checksum(std::string_view bytes) {
-  Sha256 hash;
-  hash.add(bytes);
-  const auto sum = hash.finish();
-  return {sum.begin(), sum.end()};
-}
-
-template <class T>
-void put(std::string& out, const T& value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
 
 void put_points(std::string& out, const std::vector<Vec3>& points) {
   for (const Vec3& p : points)
@@ -61,9 +28,9 @@ void put_lists(std::string& out, const std::vector<std::vector<int>>& lists) {
   }
 }
 
-std::string to_bytes(const std::string& key, const StoredHull& entry) {
+std::string to_bytes(const StoredHull& entry) {
   const Polytope& hull = *entry.hull;
-  std::string out = kMagic + key;
+  std::string out;
   put(out, entry.triangles);
   for (const std::uint64_t count : {entry.full_vertices, entry.open_edges, entry.crowded_edges, entry.inside_out})
     put(out, count);
@@ -75,39 +42,22 @@ std::string to_bytes(const std::string& key, const StoredHull& entry) {
   put_points(out, {hull.center});
   put_lists(out, hull.faces);
   put_lists(out, hull.neighbors);
-  return out + checksum(out);
+  return out;
 }
 
-/// Cuts values off the front; asks for no memory that the text cannot fill.
-struct Cutter {
-  std::string_view rest;
+void take_points(Cutter& cutter, std::size_t count, std::vector<Vec3>& points) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto x = cutter.take<double>(), y = cutter.take<double>(), z = cutter.take<double>();
+    points.emplace_back(x, y, z);
+  }
+}
 
-  template <class T>
-  T take() {
-    require(rest.size() >= sizeof(T), "cut off");
-    T value;
-    std::memcpy(&value, rest.data(), sizeof value);
-    rest.remove_prefix(sizeof value);
-    return value;
+void take_lists(Cutter& cutter, std::size_t count, std::vector<std::vector<int>>& lists) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<int>& list = lists.emplace_back(cutter.take_count(sizeof(std::int32_t)));
+    for (int& v : list) v = cutter.take<std::int32_t>();
   }
-  std::size_t take_count(std::size_t bytes_each) {
-    const auto count = take<std::uint32_t>();
-    require(count <= rest.size() / bytes_each, "cut off");
-    return count;
-  }
-  void take_points(std::size_t count, std::vector<Vec3>& points) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto x = take<double>(), y = take<double>(), z = take<double>();
-      points.emplace_back(x, y, z);
-    }
-  }
-  void take_lists(std::size_t count, std::vector<std::vector<int>>& lists) {
-    for (std::size_t i = 0; i < count; ++i) {
-      std::vector<int>& list = lists.emplace_back(take_count(sizeof(std::int32_t)));
-      for (int& v : list) v = take<std::int32_t>();
-    }
-  }
-};
+}
 
 /// A directed edge of a face.
 struct Edge {
@@ -168,12 +118,8 @@ void check_convex(const Polytope& hull) {
   }
 }
 
-StoredHull from_bytes(const std::string& key, const std::string& bytes) {
-  const std::string head = kMagic + key;
-  require(bytes.size() >= head.size() + 32 && bytes.compare(0, head.size(), head) == 0, "foreign");
-  const std::size_t end = bytes.size() - 32;
-  require(bytes.substr(end) == checksum({bytes.data(), end}), "damaged");
-  Cutter cutter{std::string_view(bytes.data(), end).substr(head.size())};
+StoredHull from_bytes(const std::string& bytes) {
+  Cutter cutter{bytes};
   StoredHull entry;
   entry.triangles = cutter.take<std::uint64_t>();
   for (std::uint64_t* count : {&entry.full_vertices, &entry.open_edges, &entry.crowded_edges, &entry.inside_out})
@@ -184,13 +130,13 @@ StoredHull from_bytes(const std::string& key, const std::string& bytes) {
   }
   auto hull = std::make_shared<Polytope>();
   const auto vertices = cutter.take<std::uint32_t>(), faces = cutter.take<std::uint32_t>();
-  cutter.take_points(vertices, hull->vertices);
-  cutter.take_points(faces, hull->normals);
+  take_points(cutter, vertices, hull->vertices);
+  take_points(cutter, faces, hull->normals);
   std::vector<Vec3> center;
-  cutter.take_points(1, center);
+  take_points(cutter, 1, center);
   hull->center = center[0];
-  cutter.take_lists(faces, hull->faces);
-  cutter.take_lists(vertices, hull->neighbors);
+  take_lists(cutter, faces, hull->faces);
+  take_lists(cutter, vertices, hull->neighbors);
   require(cutter.rest.empty(), "too long");
   check_shape(ConvexMesh{hull}, "entry");
   check_convex(*hull);
@@ -198,84 +144,24 @@ StoredHull from_bytes(const std::string& key, const std::string& bytes) {
   return entry;
 }
 
-std::string path_of(const std::string& folder, const std::string& key) { return folder + "/" + key + kEnding; }
-
-bool is_ours(const fs::path& path) { return path.filename().string().find(kEnding) == 64; }  // parts, too
-
 }  // namespace
 
-std::string hull_cache_folder() {
-  if (const char* own = std::getenv("ALMOND_CACHE_DIR"))
-    return *own == '\0' || std::string(own) == "off" ? "" : std::string(own) + "/hulls";
-  const char* xdg = std::getenv("XDG_CACHE_HOME");
-  if (xdg != nullptr && *xdg == '/') return std::string(xdg) + "/almond/hulls";
-  const char* home = std::getenv("HOME");
-  return home != nullptr && *home == '/' ? std::string(home) + "/.cache/almond/hulls" : "";
-}
+std::string hull_cache_folder() { return cache_folder(kCache); }
 
 std::string hull_key(const std::string& kind, const std::string& content, const std::vector<double>& options) {
-  Sha256 hash;
-  std::string head = kVersion;
-  head += '\0' + kind + '\0';
-  put(head, static_cast<std::uint64_t>(options.size()));
-  for (const double x : options) put(head, x);
-  hash.add(head);
-  hash.add(content);
-  return to_hex(hash.finish());
+  return cache_key(kVersion, kind, content, options);
 }
 
 std::optional<StoredHull> read_stored_hull(const std::string& key) {
-  const std::string folder = hull_cache_folder();
-  if (folder.empty()) return std::nullopt;
-  const std::string path = path_of(folder, key);
   try {
-    std::error_code code;
-    if (!fs::is_regular_file(path, code) || fs::file_size(path, code) > kMaxEntry || code) return std::nullopt;
-    StoredHull entry = from_bytes(key, read_file(path));
-    fs::last_write_time(path, fs::file_time_type::clock::now(), code);  // used; no matter if it cannot be said
-    return entry;
-  } catch (const std::exception&) {
-    return std::nullopt;
+    if (const std::optional<std::string> bytes = read_entry(kCache, key)) return from_bytes(*bytes);
+  } catch (const std::exception&) {  // no hull made here
   }
+  return std::nullopt;
 }
 
-void write_stored_hull(const std::string& key, const StoredHull& entry) {
-  static std::atomic<bool> bounded{false};
-  const std::string folder = hull_cache_folder();
-  if (folder.empty()) return;
-  try {
-    const std::string bytes = to_bytes(key, entry);
-    if (bytes.size() > kMaxEntry) return;
-    fs::create_directories(folder);
-    if (!bounded.exchange(true)) bound_hull_cache(folder, kMaxTotal);
-    write_file(path_of(folder, key), bytes);
-  } catch (const std::exception&) {  // full disk, no rights: the next run computes it again
-  }
-}
+void write_stored_hull(const std::string& key, const StoredHull& entry) { write_entry(kCache, key, to_bytes(entry)); }
 
-void bound_hull_cache(const std::string& folder, std::uintmax_t most) {
-  struct Item {
-    fs::file_time_type used;
-    std::uintmax_t bytes;
-    fs::path path;
-  };
-  std::vector<Item> items;
-  std::uintmax_t total = 0;
-  std::error_code code;
-  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
-    std::error_code skip;
-    if (!is_ours(it->path()) || !it->is_regular_file(skip)) continue;
-    const Item item{it->last_write_time(skip), it->file_size(skip), it->path()};
-    if (skip) continue;
-    total += item.bytes;
-    items.push_back(item);
-  }
-  if (total <= most) return;
-  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.used < b.used; });
-  for (const Item& item : items) {
-    if (total <= most / 4 * 3) return;
-    if (fs::remove(item.path, code)) total -= item.bytes;
-  }
-}
+void bound_hull_cache(const std::string& folder, std::uintmax_t most) { bound_cache(folder, kCache.ending, most); }
 
 }  // namespace almond

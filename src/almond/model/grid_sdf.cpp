@@ -1,5 +1,6 @@
 #include "almond/model/grid_sdf.hpp"
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
 
@@ -138,14 +139,19 @@ void measure(const TriangleSoup& mesh, SdfGrid& grid) {
       if (std::abs(sdf.sample_inside(p, g)) < shared->band) steepest = std::max(steepest, g.squaredNorm());
     }
   }
-  const auto look = [&](const Vec3& p) { error = std::max(error, std::abs(sdf.sample_inside(p, g))); };
+  double area = 0.0, lost = 0.0;
   for (const auto& [i, j, k] : mesh.triangles) {
     const Vec3 &a = mesh.vertices[i], &b = mesh.vertices[j], &c = mesh.vertices[k];
-    for (const Vec3& p : {a, b, c, Vec3((a + b + c) / 3.0)}) look(p);
+    for (const Vec3& p : {a, b, c, Vec3((a + b + c) / 3.0)})  // the centre last: g is that there
+      error = std::max(error, std::abs(sdf.sample_inside(p, g)));
+    const Vec3 n = (b - a).cross(c - a);
+    area += n.norm();
+    if (g.dot(n) < 0.5 * n.norm()) lost += n.norm();
   }
   grid = *shared;
   grid.slack = std::sqrt(steepest) - 1.0;
   grid.surface_error = error;
+  grid.lost = lost / area;
 }
 
 }  // namespace

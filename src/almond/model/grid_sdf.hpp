@@ -40,6 +40,7 @@ struct SdfGrid {
   std::vector<float> far;      // (corners of blocks, x fastest) no more than the distance to the surface [m]
   double slack = 0.0;          // by how much |∇φ| was found above 1 within the band
   double surface_error = 0.0;  // largest |φ| at vertices and centres of the triangles [m]
+  double lost = 0.0;  // share of the mesh's area where φ does not rise along its normal: walls thinner than cells
 
   /// Distances at nodes are cut off here: they do not count for φ within the band.
   [[nodiscard]] double most() const { return band + 3.0 * cell; }
