@@ -95,15 +95,22 @@ scenes::LoadedScene load_file(const std::string& path, const FileArguments& argu
   Progress progress;
   const Stopwatch since_start;
   Stopwatch since_shown;
-  SceneFile description = scenes::describe_file(path);
+  const auto show = [&](const std::string& text) {
+    if (since_start.elapsed_ms() < kQuickMs || since_shown.elapsed_ms() < kShowEveryMs) return;
+    progress.show(text);
+    since_shown.restart();
+  };
+  const ShareProgress show_grid = [&](const std::string& what, double share) {
+    show(what + ": distances " + std::to_string(static_cast<int>(100.0 * share)) + " %");
+  };
+  SceneFile description = scenes::describe_file(path, show_grid);
   for (SceneRobot& robot : description.robots) {
     robot.path = find_robot(robot.path, path, arguments.search);
     FileOptions& options = robot.options;
     options.progress = [&, name = std::filesystem::path(robot.path).filename().string()](int done, int all) {
-      if (since_start.elapsed_ms() < kQuickMs || since_shown.elapsed_ms() < kShowEveryMs) return;
-      progress.show(name + ": meshes " + std::to_string(done) + " of " + std::to_string(all));
-      since_shown.restart();
+      show(name + ": meshes " + std::to_string(done) + " of " + std::to_string(all));
     };
+    options.grid_progress = show_grid;
     if (arguments.base) options.base = base_from_string(*arguments.base, "--base");
     if (arguments.meshes) options.meshes = mesh_use_from_string(*arguments.meshes, "--meshes");
     if (arguments.keyframe) robot.keyframe = *arguments.keyframe;
@@ -123,7 +130,7 @@ scenes::LoadedScene load_file(const std::string& path, const FileArguments& argu
     if (!description.floor_below) description.floor = parse_number("--floor " + *arguments.floor, *arguments.floor);
   }
   for (std::size_t i = 0; i < arguments.objects.size(); ++i)
-    description.objects.push_back(parse_object(arguments.objects[i], "--object"));
+    description.objects.push_back(parse_object(arguments.objects[i], "--object", show_grid));
   scenes::LoadedScene loaded;
   try {
     loaded = scenes::load_scene(description, with_looks);

@@ -188,8 +188,8 @@ bool is_scene_file(const std::string& name) {
   return extension == ".urdf" || extension == ".xml" || extension == ".mjcf" || extension == ".json";
 }
 
-SceneFile describe_file(const std::string& path) {
-  if (extension_of(path) == ".json") return load_scene_file(path);
+SceneFile describe_file(const std::string& path, const ShareProgress& progress) {
+  if (extension_of(path) == ".json") return load_scene_file(path, progress);
   SceneFile description;
   description.name = std::filesystem::path(path).stem().string();
   SceneRobot robot;

@@ -21,7 +21,7 @@ void apply_controls(const std::vector<Control>& controls, const VecX& ctrl, Inpu
 [[nodiscard]] bool is_scene_file(const std::string& name);
 
 /// A scene of one robot file, or what a .json scene file describes.
-[[nodiscard]] SceneFile describe_file(const std::string& path);
+[[nodiscard]] SceneFile describe_file(const std::string& path, const ShareProgress& progress = {});
 
 /// Reads all files and builds the world. Pairs of bodies of one robot that overlap at the start by more than 0.1 mm
 /// never collide, and the notes say which. `with_looks`: what is only seen is read, too. Throws Error.

@@ -248,11 +248,12 @@ void check_joint_names(const MjcfReader& r) {
             "no joint " + quote(name) + did_you_mean(name, names));
 }
 
-MjcfFile convert(const mjModel& m, ModelBuilder& builder, const FileOptions& options, FileNotes& notes) {
+MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& folder, const FileOptions& options,
+                 FileNotes& notes) {
   MjcfFile file;
   file.time_step = m.opt.timestep;
   file.X_WF = options.X_WF;
-  MjcfReader r{m, builder, options, notes, file};
+  MjcfReader r{m, builder, options, notes, folder, file};
   if (!r.disabled(mjDSBL_GRAVITY)) file.gravity = vec3(m.opt.gravity);
   builder.set_friction_combine(Combine::kMaximum);
   check_joint_names(r);
@@ -323,12 +324,12 @@ void check_sizes(const std::string& text, const std::string& place, const std::s
 }  // namespace
 
 MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOptions& options, FileNotes& notes) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
   std::error_code code;
-  if (std::filesystem::is_regular_file(path, code))
-    check_sizes(read_file(path), path, std::filesystem::path(path).parent_path().string());
+  if (std::filesystem::is_regular_file(path, code)) check_sizes(read_file(path), path, folder);
   const MujocoModel m = compile_mjcf_file(path, notes);
   try {
-    return convert(*m, builder, options, notes);
+    return convert(*m, builder, folder, options, notes);
   } catch (const Error& error) {
     throw Error(path + ": " + error.what());
   }
@@ -338,7 +339,7 @@ MjcfFile add_mjcf_text(ModelBuilder& builder, const std::string& text, const std
                        const FileOptions& options, FileNotes& notes) {
   check_sizes(text, "text", folder);
   const MujocoModel m = compile_mjcf_text(text, folder, "text", notes);
-  return convert(*m, builder, options, notes);
+  return convert(*m, builder, folder, options, notes);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "almond/base/text.hpp"
 #include "almond/load/hull_cache.hpp"
 #include "almond/load/mjcf_reader.hpp"
+#include "almond/model/sdf_solid.hpp"
 
 namespace almond {
 namespace {
@@ -191,9 +192,17 @@ Pose geom_pose(const mjModel& m, int g, const Pose& X_WF) {
   return m.geom_bodyid[g] == 0 ? X_WF * X : X;
 }
 
+/// The frame that the file gives a geom; MuJoCo moves that of a mesh to the mesh's middle.
+Pose file_pose(const mjModel& m, int g, const Pose& X_WF) {
+  const Pose X = geom_pose(m, g, X_WF);
+  if (m.geom_type[g] != mjGEOM_MESH) return X;
+  const mjtNum *q = m.mesh_quat + 4 * m.geom_dataid[g], *p = m.mesh_pos + 3 * m.geom_dataid[g];
+  return X * Pose{quaternion_to_matrix(Vec4(q[0], q[1], q[2], q[3]).normalized()), Vec3(p[0], p[1], p[2])}.inverse();
+}
+
 /// What MuJoCo shows by default: groups 0 to 2. Of what stands still only what does not collide, the rest is drawn
 /// anyway.
-void read_looks(MjcfReader& r) {
+void read_looks(MjcfReader& r, const std::map<int, SdfShape>& sdf) {
   const mjModel& m = r.m;
   constexpr int kShownGroups = 3;
   std::vector<std::shared_ptr<const TriangleSoup>> meshes(static_cast<std::size_t>(m.nmesh));
@@ -208,7 +217,10 @@ void read_looks(MjcfReader& r) {
     look.X_BG = geom_pose(m, g, r.file.X_WF);
     look.role = Look::Role::kVisual;
     look.color = color;
-    if (m.geom_type[g] == mjGEOM_MESH) {
+    if (const auto found = sdf.find(g); found != sdf.end()) {
+      look.X_BG = file_pose(m, g, r.file.X_WF);
+      look.shape = TriangleMesh{std::make_shared<TriangleSoup>(found->second.solid->surface), nullptr};
+    } else if (m.geom_type[g] == mjGEOM_MESH) {
       auto& mesh = meshes[static_cast<std::size_t>(m.geom_dataid[g])];
       if (!mesh) mesh = std::make_shared<TriangleSoup>(make_soup(m, m.geom_dataid[g]));
       look.shape = TriangleMesh{mesh, nullptr};
@@ -224,7 +236,8 @@ void read_looks(MjcfReader& r) {
 void read_geoms(MjcfReader& r) {
   const mjModel& m = r.m;
   r.file.geoms.assign(m.ngeom, -1);
-  if (r.options.looks != nullptr) read_looks(r);
+  const std::map<int, SdfShape> sdf = read_sdf_texts(r);
+  if (r.options.looks != nullptr) read_looks(r, sdf);
   if (r.disabled(mjDSBL_CONTACT)) {
     r.notes.said.emplace_back("contacts are switched off in the file");
     return;
@@ -241,14 +254,17 @@ void read_geoms(MjcfReader& r) {
       continue;
     }
     GeomSpec spec;
-    if (!make_shape(r, g, meshes, spec.shape)) {
+    const auto found = sdf.find(g);
+    if (found != sdf.end()) {
+      spec.shape = found->second;
+    } else if (!make_shape(r, g, meshes, spec.shape)) {
       r.ignore(m.geom_type[g] == mjGEOM_MESH ? "mesh geom (not asked for)" : "geom of a signed distance field");
       continue;
     }
     const int body = m.geom_bodyid[g];
     spec.name = r.name_of(m.name_geomadr, g, "geom" + std::to_string(g));
     spec.body = r.file.bodies[body];
-    spec.X_BG = geom_pose(m, g, r.file.X_WF);
+    spec.X_BG = found != sdf.end() ? file_pose(m, g, r.file.X_WF) : geom_pose(m, g, r.file.X_WF);
     spec.material.mu = m.geom_friction[3 * g];
     spec.material.smooth = m.geom_condim[g] == 1;  // a pair has the larger condim of the two, and the larger friction
     const int kind = classes.index(m.geom_contype[g], m.geom_conaffinity[g]);

@@ -1,6 +1,8 @@
 #pragma once
 // What the files of the MJCF reader share.
 
+#include <map>
+
 #include "almond/load/mjcf.hpp"
 
 struct mjModel_;
@@ -12,6 +14,7 @@ struct MjcfReader {
   ModelBuilder& builder;
   const FileOptions& options;
   FileNotes& notes;
+  const std::string& folder;  // of the file
   MjcfFile& file;
 
   [[nodiscard]] std::string name_of(const int* addresses, int id, const std::string& otherwise) const;
@@ -21,6 +24,7 @@ struct MjcfReader {
   [[nodiscard]] bool disabled(int flag) const;
 };
 
+std::map<int, SdfShape> read_sdf_texts(MjcfReader& r);          // mjcf_sdf.cpp: by geom of the file
 void read_geoms(MjcfReader& r);                                 // mjcf_geoms.cpp
 void read_filters(MjcfReader& r);                               // excludes and pairs
 void read_tendons(MjcfReader& r, std::vector<int>& tendon_of);  // mjcf_forces.cpp

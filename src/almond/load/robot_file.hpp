@@ -15,6 +15,9 @@ namespace almond {
 enum class Base : std::uint8_t { kAsInFile, kFixed, kFloating };
 enum class MeshUse : std::uint8_t { kHull, kTriangles, kNone };  // of meshes that collide
 
+/// How much is done of what takes long, 0 to 1.
+using ShareProgress = std::function<void(const std::string& what, double share)>;
+
 struct FileOptions {
   std::string name;  // of this instance: "name/" is put before all names of the file; empty: nothing is
   Pose X_WF;         // where the file's world lies
@@ -26,6 +29,8 @@ struct FileOptions {
   std::vector<Look>* looks = nullptr;  // takes what is only seen; null: meshes that do not collide are not read
   /// Called before each mesh that collides with the number of those done and of all. May be empty.
   std::function<void(int done, int all)> progress;
+  /// Called while a distance grid is made, with the name of what it is for. May be empty.
+  ShareProgress grid_progress;
 };
 
 /// What a reader did that its user should know of.

@@ -10,6 +10,7 @@
 #include "almond/load/file_io.hpp"
 #include "almond/load/json_fields.hpp"
 #include "almond/load/mesh_file.hpp"
+#include "almond/load/sdf_json.hpp"
 
 namespace almond {
 namespace {
@@ -28,7 +29,27 @@ std::string resolve(const std::string& path, const std::string& folder) {
   return fs::path(path).is_absolute() || folder.empty() ? path : (fs::path(folder) / path).string();
 }
 
-Shape read_shape(Fields& fields, const std::string& folder, FileNotes& notes) {
+/// Where an object is read.
+struct Context {
+  const std::string& folder;
+  const ShareProgress& progress;
+};
+
+Shape read_sdf_shape(const json& value, const std::string& place, const Context& context, SceneObject& object) {
+  GridProgress progress;
+  if (context.progress)
+    progress = [&](double share) { context.progress(object.name.empty() ? place : object.name, share); };
+  const SdfDescription read = parse_sdf(value.dump(), place, context.folder, object.notes, progress);
+  try {
+    return make_sdf_shape(read.sdf, read.surface.max_edge, read.surface.chord_error);
+  } catch (const Error& error) {
+    throw Error(place + ": " + error.what());
+  }
+}
+
+Shape read_shape(Fields& fields, const Context& context, SceneObject& object) {
+  if (const json* value = fields.find("shape"); value != nullptr && value->is_object())
+    return read_sdf_shape(*value, fields.at("shape"), context, object);
   std::string kind, file;
   fields.read("shape", kind);
   fields.read("file", file);
@@ -58,22 +79,23 @@ Shape read_shape(Fields& fields, const std::string& folder, FileNotes& notes) {
     require(!file.empty(), fields.place() + ": a mesh needs a field \"file\"");
     double scale = 1.0;
     fields.read("scale", scale);
-    return ConvexMesh{load_hull(resolve(file, folder), Vec3::Constant(scale), notes)};
+    return ConvexMesh{load_hull(resolve(file, context.folder), Vec3::Constant(scale), object.notes)};
   }
-  require(kind == "capsule" || kind == "cylinder" || kind == "cone",
-          fields.at("shape") + ": is " + quote(kind) +
-              ", expected sphere, box, capsule, cylinder, cone, ellipsoid, plane or mesh");
+  require(
+      kind == "capsule" || kind == "cylinder" || kind == "cone",
+      fields.at("shape") + ": is " + quote(kind) +
+          ", expected sphere, box, capsule, cylinder, cone, ellipsoid, plane, mesh, or an object { \"kind\": ... }");
   expect(2, "[radius, length]");
   if (kind == "capsule") return Capsule{size[0], 0.5 * size[1]};
   if (kind == "cylinder") return Cylinder{size[0], 0.5 * size[1]};
   return Cone{size[0], 0.5 * size[1]};
 }
 
-SceneObject read_object(const json& value, const std::string& folder, const std::string& place) {
+SceneObject read_object(const json& value, const std::string& place, const Context& context) {
   Fields fields(value, place);
   SceneObject object;
   fields.read("name", object.name);
-  object.shape = read_shape(fields, folder, object.notes);
+  object.shape = read_shape(fields, context, object);
   object.X_WB = read_pose(fields);
   read_material(fields, object.material);
   double mass = kNaN;
@@ -162,7 +184,8 @@ MeshUse mesh_use_from_string(const std::string& text, const std::string& place) 
   return MeshUse::kNone;
 }
 
-SceneFile parse_scene(const std::string& text, const std::string& folder, const std::string& place) {
+SceneFile parse_scene(const std::string& text, const std::string& folder, const std::string& place,
+                      const ShareProgress& progress) {
   const json value = parse_json<json>(text, place);
   Fields fields(value, place);
   double version = 0.0;
@@ -187,18 +210,20 @@ SceneFile parse_scene(const std::string& text, const std::string& folder, const 
   read_floor(fields, scene);
   read_list(fields, "robots",
             [&](const json& item, const std::string& at) { scene.robots.push_back(read_robot(item, folder, at)); });
-  read_list(fields, "objects",
-            [&](const json& item, const std::string& at) { scene.objects.push_back(read_object(item, folder, at)); });
+  read_list(fields, "objects", [&](const json& item, const std::string& at) {
+    scene.objects.push_back(read_object(item, at, {folder, progress}));
+  });
   fields.refuse_others();
   return scene;
 }
 
-SceneFile load_scene_file(const std::string& path) {
-  return parse_scene(read_file(path), fs::path(path).parent_path().string(), path);
+SceneFile load_scene_file(const std::string& path, const ShareProgress& progress) {
+  return parse_scene(read_file(path), fs::path(path).parent_path().string(), path, progress);
 }
 
-SceneObject parse_object(const std::string& text, const std::string& place) {
-  return read_object(parse_json<json>(text, place), "", place);
+SceneObject parse_object(const std::string& text, const std::string& place, const ShareProgress& progress) {
+  const std::string folder;
+  return read_object(parse_json<json>(text, place), place, {folder, progress});
 }
 
 }  // namespace almond

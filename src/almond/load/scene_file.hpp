@@ -40,10 +40,13 @@ struct SceneFile {
 };
 
 /// Throws Error with file, field, value and what was expected. Paths are taken from the file's own folder.
-[[nodiscard]] SceneFile load_scene_file(const std::string& path);
-[[nodiscard]] SceneFile parse_scene(const std::string& text, const std::string& folder, const std::string& place);
+/// `progress` is told of distance grids, which may take long.
+[[nodiscard]] SceneFile load_scene_file(const std::string& path, const ShareProgress& progress = {});
+[[nodiscard]] SceneFile parse_scene(const std::string& text, const std::string& folder, const std::string& place,
+                                    const ShareProgress& progress = {});
 /// One object from the JSON of a scene file's list, as the command line takes it.
-[[nodiscard]] SceneObject parse_object(const std::string& text, const std::string& place);
+[[nodiscard]] SceneObject parse_object(const std::string& text, const std::string& place,
+                                       const ShareProgress& progress = {});
 
 [[nodiscard]] Base base_from_string(const std::string& text, const std::string& place);
 [[nodiscard]] MeshUse mesh_use_from_string(const std::string& text, const std::string& place);
