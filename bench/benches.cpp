@@ -89,6 +89,7 @@ const std::vector<BenchEntry>& bench_entries() {
       {"subadmm", "100 SubADMM iterations against a 300x300 Cholesky; ablations", bench_subadmm},
       {"factor", "the block-sparse factor of a Newton step against Eigen's simplicial and dense LLT", bench_factor},
       {"robots", "robot files against Pinocchio and MuJoCo, and how each falls on a floor", bench_robots},
+      {"sdf", "signed distance functions: time per query, and the neural bolt against the analytic one", bench_sdf},
   };
   return entries;
 }

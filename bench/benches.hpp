@@ -1,5 +1,5 @@
 #pragma once
-// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds all but `robots`.
+// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds all but `robots` and `sdf`.
 
 #include <functional>
 #include <string>
@@ -39,6 +39,7 @@ struct BenchEntry {
 
 [[nodiscard]] Report bench_fclib(const BenchOptions& options);
 [[nodiscard]] Report bench_robots(const BenchOptions& options);
+[[nodiscard]] Report bench_sdf(const BenchOptions& options);
 
 /// Which feasible problems were called infeasible, gathered over the parts of a benchmark.
 struct Alarms {

@@ -122,6 +122,23 @@ def test_factors_agree(almond, tmp_path):
     assert all(row[name] > 0 for row in rows for name in ("block LLT", "block LU", "simplicial LLT", "dense LLT"))
 
 
+def test_distance_functions_are_timed_and_the_neural_bolt_is_measured(almond, tmp_path):
+    result = almond("bench", "sdf", "--quick", "--json", tmp_path / "b.json")
+    assert result.code == 0, result.err
+    report = json.loads((tmp_path / "b.json").read_text())
+    check_claims(report)
+    times = {row["shape"]: row for row in report["tables"]["queries"]}
+    assert {"sphere", "bowl", "M48 nut", "M48 bolt", "M48 bolt, neural"} <= set(times)
+    # A block of 64 costs less than 64 single points; a network costs more than the formula it learnt.
+    assert all(row["blocks ns"] > 0 and row["single ns"] > 0 for row in times.values())
+    assert times["M48 bolt"]["blocks ns"] < times["M48 bolt"]["single ns"]
+    assert times["M48 bolt"]["blocks ns"] < times["M48 bolt, neural"]["blocks ns"] < times["M48 bolt, neural"]["single ns"]
+    everywhere, smooth, *_ = report["tables"]["neural"]
+    assert everywhere["um mean"] < 3 and smooth["degrees mean"] < 1
+    assert 0 < everywhere["um mean"] < everywhere["um 99 %"] < everywhere["um max"]
+    assert smooth["degrees mean"] < everywhere["degrees mean"] and smooth["points"] > 0.3 * everywhere["points"]
+
+
 def test_demo_writes_its_page(almond, tmp_path):
     result = almond("demo", "--budget-ms", 5, "--json", "-", cwd=tmp_path)
     assert result.code == 0, result.err
