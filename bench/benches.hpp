@@ -39,6 +39,8 @@ struct BenchEntry {
 
 [[nodiscard]] Report bench_fclib(const BenchOptions& options);
 [[nodiscard]] Report bench_robots(const BenchOptions& options);
+/// Adds what contacts of signed distance shapes cost to its report.
+void add_sdf_contacts(const BenchOptions& options, Report& report);
 [[nodiscard]] Report bench_sdf(const BenchOptions& options);
 
 /// Which feasible problems were called infeasible, gathered over the parts of a benchmark.

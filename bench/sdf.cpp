@@ -187,10 +187,12 @@ Report bench_sdf(const BenchOptions& options) {
   Report report;
   report.name = "sdf";
   report.title = "Almond: signed distance functions";
-  report.lead = "What a query costs, kind by kind, and how far the neural bolt is off the analytic one.";
+  report.lead =
+      "What a query costs, kind by kind, how far the neural bolt is off the analytic one, and what contacts cost.";
   report.facts = machine_facts();
   add_times(options, report);
   add_neural_errors(options, report);
+  add_sdf_contacts(options, report);
   return report;
 }
 

@@ -127,12 +127,12 @@ def make_samples(probe, rng, count):
 # ---- Training ----
 
 GRADIENT_WEIGHT = 0.02  # [mm^2]
-STEEPNESS_WEIGHT = 0.5  # of gradients longer than 1, which break the Lipschitz bound
+STEEPNESS_WEIGHT = 1.0  # of gradients longer than 1, which break the Lipschitz bound
 
 
 def loss(layers, q, d, g):
     value, gradient = jax.vmap(value_and_gradient, (None, 0))(layers, q)
-    e = (value - d) / (1.0 + 0.5 * jnp.abs(d))  # what is far may be less exact
+    e = (value - d) / (1.0 + 0.2 * jnp.abs(d))  # what is far may be less exact
     t = jnp.sum((gradient - g) ** 2, axis=1)
     steep = jnp.maximum(jnp.sqrt(jnp.sum(gradient**2, axis=1)) - 1.0, 0.0)
     return jnp.mean(e * e + 300.0 * e**4 / (1.0 + 100.0 * e * e) + GRADIENT_WEIGHT * t / (1.0 + t) + STEEPNESS_WEIGHT * steep**2)
@@ -227,7 +227,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--probe", default="build/tests/sdf_probe", help="the program sdf_probe")
     parser.add_argument("--out", type=Path, default=Path("src/almond/model/data/bolt_m48.weights"))
-    parser.add_argument("--steps", type=int, default=24000)
+    parser.add_argument("--steps", type=int, default=28000)
     parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--hidden", type=int, nargs="+", default=[64, 64, 64])

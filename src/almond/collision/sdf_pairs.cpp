@@ -25,9 +25,9 @@ struct Search {
   SdfCounts& counts;
 
   [[nodiscard]] Vec3 vertex(int v) const { return X * other.surface.vertices[v]; }
-  /// The gap up to which a point x of the other surface counts.
-  [[nodiscard]] double reach(const Vec3& x, const Vec3& n) const {
-    return std::min(margin, motion.closing(X_W * x, side * (X_W.R * n)));
+  /// Whether a point x of the other surface is near enough to count.
+  [[nodiscard]] bool counts_at(const Vec3& x, const Vec3& n, double gap) const {
+    return gap <= margin && (gap <= motion.unknown || gap <= motion.closing(X_W * x, side * (X_W.R * n)));
   }
 };
 
@@ -119,7 +119,7 @@ void take_corners(const Search& s) {
       fall = std::max(fall, std::min(along.dot(to_j), along.dot(to_k)));
     }
     if (fall < -kFlat * s.radius) w.inner.push_back(t);
-    if (w.taken[i] != 0 || fall < -kFlat * s.radius || lowest.d > s.reach(w.place[i], lowest.g)) continue;
+    if (w.taken[i] != 0 || fall < -kFlat * s.radius || !s.counts_at(w.place[i], lowest.g, lowest.d)) continue;
     w.taken[i] = 1;
     w.found.push_back({w.place[i], lowest.g, lowest.d, static_cast<std::uint32_t>(w.vertices[i])});
   }
@@ -238,7 +238,7 @@ void keep_facing(const Search& s) {
   std::vector<SdfContact>& found = s.w.found;
   const auto drop_far = [&] {
     found.erase(
-        std::remove_if(found.begin(), found.end(), [&](const SdfContact& c) { return !(c.gap <= s.reach(c.x, c.n)); }),
+        std::remove_if(found.begin(), found.end(), [&](const SdfContact& c) { return !s.counts_at(c.x, c.n, c.gap); }),
         found.end());
   };
   drop_far();

@@ -7,6 +7,7 @@
 
 #include "almond/load/grid_cache.hpp"
 #include "almond/load/json_fields.hpp"
+#include "almond/model/neural_sdf.hpp"
 #include "almond/model/profile.hpp"
 #include "almond/model/thread.hpp"
 
@@ -151,6 +152,7 @@ const Kind kKinds[] = {
      [](Fields& f, const Source&) { return make_hexagon_sdf(number(f, "across_flats"), 0.5 * number(f, "height")); }},
     {"dish", [](Fields& f, const Source&) { return make_dish(path(f, "path", true), number(f, "padding")); }},
     {"revolved", read_revolved},
+    {"neural_bolt", [](Fields&, const Source&) { return make_neural_bolt(); }},
     {"bowl",
      [](Fields& f, const Source&) {
        return make_bowl(number(f, "foot_radius"), number(f, "rim_radius"), number(f, "height"), number(f, "wall"));

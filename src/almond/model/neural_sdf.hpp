@@ -6,8 +6,9 @@
 //
 //   φ = clamp(clamp(N, -band, band), F - guard, K + guard)
 //
-// which is continuous, has the right sign everywhere, and changes no faster than the point moves, as far as N does. The
-// gradient given is that of φ made a unit vector; where φ is cut off at ± band, that of the cylinder's distance.
+// which is continuous whatever N says, has the right sign but for N's error near the surface, and changes no faster
+// than the point moves, as far as N does not. The gradient given is that of φ made a unit vector; where φ is cut off at
+// ± band, that of the cylinder's distance.
 
 #include "almond/model/neural_weights.hpp"
 #include "almond/model/thread.hpp"

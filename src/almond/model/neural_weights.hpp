@@ -34,7 +34,7 @@ struct NeuralWeights {
   double outer_radius = 0.0;              // the rod lies in this cylinder, up to z = 0 ...
   double inner_radius = 0.0;              // ... and holds this one [m]
   double band = 0.0;                      // answers are good up to this distance [m]
-  double guard = 0.0;                     // more than any error of the network [m]
+  double guard = 0.0;                     // room between network and cylinders, about its largest error [m]
   double unit = 0.0;                      // of the network's output [m]
   double sharpness = 0.0;                 // b of squareplus
   double slack = 0.0;                     // by how much |∇φ| may exceed 1, measured after training

@@ -11,7 +11,7 @@
 namespace almond {
 namespace {
 
-constexpr double kEdgePerRadius = 1.0 / 8.0, kChordPerRadius = 1e-3;
+constexpr double kEdgePerRadius = 1.0 / 8.0, kChordPerRadius = 2e-3;
 constexpr int kLeaf = 12;
 
 /// Leaves out vertices that no triangle has, and triangles without area.
@@ -36,12 +36,12 @@ void clean_up(TriangleSoup& soup) {
   soup = std::move(result);
 }
 
-/// Cuts and chords leave vertices beside the surface: they are moved onto it.
+/// Cuts and chords leave vertices beside the surface: they are moved onto it, at edges from face to face.
 void settle_vertices(SdfSolid& solid) {
   solid.normals.reserve(solid.surface.vertices.size());
   for (Vec3& p : solid.surface.vertices) {
     SdfSample s = solid.field->sample(p);
-    for (int round = 0; round < 4 && std::abs(s.d) > 1e-12; ++round) {
+    for (int round = 0; round < 40 && std::abs(s.d) > 1e-12; ++round) {
       p -= s.d * s.g;
       s = solid.field->sample(p);
     }

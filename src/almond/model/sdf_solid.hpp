@@ -14,8 +14,8 @@ struct SdfSolid {
   double chord_error = 0.0;                 // largest |φ| found at the middles of triangles and edges [m]
 };
 
-/// Cuts the surface into triangles. Options left at 0: edges of an eighth of the bounding radius, chords within a
-/// thousandth of it. Throws Error where there is no surface.
+/// Cuts the surface into triangles. Options left at 0: edges of an eighth of the bounding radius, chords within two
+/// thousandths of it. Throws Error where there is no surface.
 [[nodiscard]] std::shared_ptr<const SdfSolid> make_sdf_solid(SdfPtr field, SurfaceOptions options = {});
 
 /// What any shape is to a signed distance shape it meets: function and triangles; a sphere needs no triangles, meshes

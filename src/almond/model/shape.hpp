@@ -93,8 +93,8 @@ struct SdfShape {
   std::shared_ptr<const SdfSolid> solid;
 };
 
-/// Cuts the surface into triangles with edges and chords of at most these [m]; 0: an eighth and a thousandth of the
-/// shape's radius. Throws Error where the function has no bounded surface.
+/// Cuts the surface into triangles with edges and chords of at most these [m]; 0: an eighth and two thousandths of
+/// the shape's radius. Throws Error where the function has no bounded surface.
 [[nodiscard]] SdfShape make_sdf_shape(std::shared_ptr<const Sdf> field, double max_edge = 0.0,
                                       double chord_error = 0.0);
 
