@@ -8,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "almond/model/sdf_solid.hpp"
 #include "almond/base/check.hpp"
+#include "almond/model/sdf_solid.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
 #include "apps/run_settings.hpp"

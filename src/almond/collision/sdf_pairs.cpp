@@ -10,6 +10,7 @@ constexpr std::uint32_t kInnerName = 0x40000000U, kSecondName = 0x80000000U;
 constexpr double kStepPerRadius = 1e-3;  // a normal is probed this far from the surface
 constexpr double kLeastCosine = 0.7;     // between the normals of two surfaces that face each other
 constexpr double kFlat = 1e-5;           // of the radius: what a descent has to promise to be worth a step
+constexpr double kOnSurface = 1e-7;      // of the radius: farther from its surface a point is none of it
 constexpr int kMostDescents = 8;
 
 /// One shape's triangles in the frame of the other's function.
@@ -199,7 +200,7 @@ void settle(const Search& s, int count, SdfContact* contacts, Slide* slides) {
       s.field, count, [&](int i) -> const Vec3& { return contacts[i].x; },
       [&](int i, const SdfSample& sample) {
         contacts[i].n = sample.g;
-        contacts[i].gap = slides[i].off > kFlat * s.radius ? kInfinity : sample.d;
+        contacts[i].gap = slides[i].off > kOnSurface * s.radius ? kInfinity : sample.d;
         slides[i].along = sample.g - sample.g.dot(slides[i].along) * slides[i].along;
       });
 }
