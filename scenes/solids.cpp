@@ -43,12 +43,13 @@ Model make_pile_model(double pot_mass, double mu) {
                  plate = make_sdf_shape(make_plate(0.060, 0.105, 0.018, 0.004)),
                  pot = make_sdf_shape(make_pot(0.075, 0.080, 0.006));
   const Material material = with_friction(mu);
-  // Each a little above where it comes to rest: walls of equal slope lie wall / cos apart.
+  // Each a little above where it comes to rest: walls of equal slope lie wall / cos apart, the plate lies on the rim,
+  // the pot with its edge on the plate's slope.
   const double nested = 0.004 / (0.038 / std::hypot(0.038, 0.051)) + 3e-4;
   builder.add_solid("bowl1", bowl, 0.1, make_translation(0.0, 0.0, 2e-4), material);
   builder.add_solid("bowl2", bowl, 0.1, make_translation(0.0, 0.0, nested), material);
-  builder.add_solid("plate", plate, 0.1, make_translation(0.0, 0.0, nested + 0.0556), material);
-  builder.add_solid("pot", pot, pot_mass, make_translation(0.0, 0.0, nested + 0.0602), material);
+  builder.add_solid("plate", plate, 0.1, make_translation(0.0, 0.0, nested + 0.0529), material);
+  builder.add_solid("pot", pot, pot_mass, make_translation(0.0, 0.0, nested + 0.0613), material);
   return builder.build();
 }
 
