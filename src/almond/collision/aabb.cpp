@@ -22,6 +22,12 @@ struct MakeBox {
   const Pose& X;
   double radius;
 
+  /// Of a box in the shape's frame, which grows by `extra` first.
+  [[nodiscard]] Aabb turned(const Aabb& local, double extra) const {
+    const Vec3 middle = 0.5 * (local.lower + local.upper), half = 0.5 * (local.upper - local.lower);
+    return centered(X * middle, X.R.cwiseAbs() * (half + Vec3::Constant(extra)));
+  }
+
   Aabb operator()(const Sphere& sphere) const { return centered(X.p, Vec3::Constant(sphere.radius)); }
   Aabb operator()(const Capsule& capsule) const {
     return centered(X.p, capsule.half_length * X.R.col(2).cwiseAbs() + Vec3::Constant(capsule.radius));
@@ -43,14 +49,10 @@ struct MakeBox {
   Aabb operator()(const ConvexMesh& mesh) const { return box_of_points(mesh.hull->vertices, X); }
   Aabb operator()(const TriangleMesh& mesh) const {
     if (mesh.tree->nodes.empty()) return {X.p, X.p};
-    const Aabb& local = mesh.tree->nodes[0].box;
-    const Vec3 middle = 0.5 * (local.lower + local.upper), half = 0.5 * (local.upper - local.lower);
-    return centered(X * middle, X.R.cwiseAbs() * half);
+    return turned(mesh.tree->nodes[0].box, 0.0);
   }
   Aabb operator()(const SdfShape& shape) const {
-    const Aabb& local = shape.solid->tree->nodes[0].box;
-    const Vec3 middle = 0.5 * (local.lower + local.upper), half = 0.5 * (local.upper - local.lower);
-    return centered(X * middle, X.R.cwiseAbs() * (half + Vec3::Constant(shape.solid->chord_error)));
+    return turned(shape.solid->tree->nodes[0].box, shape.solid->chord_error);
   }
   Aabb operator()(const HeightField& field) const {
     return centered(X.p, X.R.cwiseAbs() * Vec3(field.grid->half_x, field.grid->half_y, radius));

@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "almond/base/check.hpp"
-#include "almond/model/checks.hpp"
 #include "almond/model/profile.hpp"
 #include "almond/model/sdf_surface.hpp"
 

@@ -7,6 +7,7 @@
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "almond/model/sdf_surface.hpp"
+#include "almond/model/triangles.hpp"
 
 namespace almond {
 namespace {
@@ -94,21 +95,6 @@ struct PolytopeSdf final : Sdf {
         add_triangle(hull->vertices[face[0]], hull->vertices[face[k - 1]], hull->vertices[face[k]], options, soup);
   }
 };
-
-TriangleSoup make_triangles(const HeightGrid& grid) {
-  TriangleSoup soup;
-  for (int i = 0; i < grid.rows; ++i)
-    for (int j = 0; j < grid.columns; ++j)
-      soup.vertices.emplace_back((2.0 * j / (grid.columns - 1) - 1.0) * grid.half_x,
-                                 (2.0 * i / (grid.rows - 1) - 1.0) * grid.half_y, grid.height[i * grid.columns + j]);
-  for (int i = 0; i + 1 < grid.rows; ++i)
-    for (int j = 0; j + 1 < grid.columns; ++j) {
-      const int a = i * grid.columns + j, b = a + grid.columns;
-      soup.triangles.push_back({a, a + 1, b + 1});
-      soup.triangles.push_back({a, b + 1, b});
-    }
-  return soup;
-}
 
 using SolidPtr = std::shared_ptr<const SdfSolid>;
 

@@ -10,8 +10,4 @@ namespace almond {
 /// shapes only, those of other bodies stand for both.
 [[nodiscard]] std::vector<Look> make_looks(const Model& model, const std::vector<Look>& visuals);
 
-/// Corners and triangles of a convex polytope or a height field.
-[[nodiscard]] TriangleSoup make_triangles(const Polytope& hull);
-[[nodiscard]] TriangleSoup make_triangles(const HeightGrid& grid);
-
 }  // namespace almond

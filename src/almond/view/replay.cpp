@@ -9,6 +9,7 @@
 #include "almond/load/npz.hpp"
 #include "almond/load/problem_fields.hpp"
 #include "almond/model/sdf_solid.hpp"
+#include "almond/model/triangles.hpp"
 #include "almond/view/blob.hpp"
 
 namespace almond {
