@@ -94,20 +94,23 @@ void reduce_cloud(int most, double margin, SdfWorkspace& w, Manifold& manifold) 
   w.taken.assign(static_cast<std::size_t>(count), 0);
   const int spread = most - static_cast<int>(kDeepShare * most);
   int chosen = 0;
+  bool touching = true;
   for (int next = deepest; next >= 0 && chosen < spread; ++chosen) {
     w.taken[next] = 1;
     const int last = next;
-    next = -1;
-    if (chosen + 1 < spread / 2) next = cloud.choose(last, cloud.touching);
-    if (next < 0) next = cloud.choose(last, cloud.weight);
+    touching = touching && chosen + 1 < spread / 2;
+    if (touching) {
+      next = cloud.choose(last, cloud.touching);
+      touching = next >= 0;
+    }
+    if (!touching) next = cloud.choose(last, cloud.weight);
   }
-  for (; chosen < most; ++chosen) {
-    int next = -1;
-    for (int i = 0; i < count; ++i)
-      if (w.taken[i] == 0 && cloud.apart[i] > kSame && (next < 0 || points[i].gap < points[next].gap - 1e-9)) next = i;
-    if (next < 0) break;
-    w.taken[next] = 1;
-  }
+  w.order.clear();
+  for (int i = 0; i < count; ++i)
+    if (w.taken[i] == 0 && cloud.apart[i] > kSame) w.order.emplace_back(std::floor(1e9 * points[i].gap), i);
+  const auto deep = std::min<std::ptrdiff_t>(most - chosen, std::ssize(w.order));
+  std::nth_element(w.order.begin(), w.order.begin() + deep, w.order.end());
+  for (std::ptrdiff_t k = 0; k < deep; ++k) w.taken[w.order[k].second] = 1;
   for (int i = 0; i < count; ++i)
     if (w.taken[i] == 0) manifold.spare.push_back(points[i]);
   int kept = 0;

@@ -11,6 +11,7 @@ constexpr double kStepPerRadius = 1e-3;  // a normal is probed this far from the
 constexpr double kLeastCosine = 0.7;     // between the normals of two surfaces that face each other
 constexpr double kFlat = 1e-5;           // of the radius: what a descent has to promise to be worth a step
 constexpr double kOnSurface = 1e-7;      // of the radius: farther from its surface a point is none of it
+constexpr double kSettled = 1e-9;        // of the radius: nearer to its surface it need not get
 constexpr int kMostDescents = 8;
 
 /// One shape's triangles in the frame of the other's function.
@@ -182,25 +183,30 @@ void descend(const Search& s) {
 /// A contact between corners on its way along the other shape's own surface.
 struct Slide {
   Vec3 along = Vec3::Zero();  // ∇φ in the tangent plane of the other's surface
-  double off = 0.0;           // distance from that surface
+  double off = 0.0;           // its own φ, how far it is off that surface
 };
 
 /// Moves contacts onto the other shape's own surface by a few steps along its gradient, since near an edge one falls
 /// short, and measures them there.
 void settle(const Search& s, int count, SdfContact* contacts, Slide* slides) {
+  constexpr int kMostSteps = 2;
   const Pose back = s.X.inverse();
-  const auto place = [&](int i) -> Vec3 { return back * contacts[i].x; };
-  for (int round = 0; round < 2; ++round)
-    sample_all(*s.other.field, count, place,
-               [&](int i, const SdfSample& own) { contacts[i].x -= own.d * (s.X.R * own.g); });
-  sample_all(*s.other.field, count, place, [&](int i, const SdfSample& own) {
-    slides[i] = {s.X.R * own.g, std::abs(own.d)};
-  });
+  for (int step = 0;; ++step) {
+    double worst = 0.0;
+    sample_all(
+        *s.other.field, count, [&](int i) -> Vec3 { return back * contacts[i].x; },
+        [&](int i, const SdfSample& own) {
+          slides[i] = {s.X.R * own.g, own.d};
+          worst = std::max(worst, std::abs(own.d));
+        });
+    if (step == kMostSteps || worst <= kSettled * s.radius) break;
+    for (int i = 0; i < count; ++i) contacts[i].x -= slides[i].off * slides[i].along;
+  }
   sample_all(
       s.field, count, [&](int i) -> const Vec3& { return contacts[i].x; },
       [&](int i, const SdfSample& sample) {
         contacts[i].n = sample.g;
-        contacts[i].gap = slides[i].off > kOnSurface * s.radius ? kInfinity : sample.d;
+        contacts[i].gap = std::abs(slides[i].off) > kOnSurface * s.radius ? kInfinity : sample.d;
         slides[i].along = sample.g - sample.g.dot(slides[i].along) * slides[i].along;
       });
 }
@@ -212,24 +218,32 @@ void polish(const Search& s, std::size_t first) {
   const double probe = 0.02 * s.other.max_edge;
   SdfContact tried[kBatch];
   Slide here[kBatch], there[kBatch];
+  int of[kBatch];
   for (std::size_t begin = first; begin < s.w.found.size(); begin += kBatch) {
     SdfContact* const found = s.w.found.data() + begin;
     const int count = static_cast<int>(std::min<std::size_t>(kBatch, s.w.found.size() - begin));
     settle(s, count, found, here);
+    int rest = 0;
     for (int i = 0; i < count; ++i) {
-      tried[i] = found[i];
-      tried[i].x -= probe * here[i].along.normalized();
+      const double slope = here[i].along.norm(), gain = slope * s.other.max_edge;
+      if (gain <= kOnSurface * s.radius || found[i].gap - gain > s.margin) continue;
+      tried[rest] = found[i];
+      tried[rest].x -= probe / slope * here[i].along;
+      of[rest++] = i;
     }
-    settle(s, count, tried, there);
-    for (int i = 0; i < count; ++i) {
-      const double slope = here[i].along.norm(), bend = (slope - there[i].along.dot(here[i].along) / slope) / probe;
-      const double way = bend > 0.0 ? std::min(slope / bend, s.other.max_edge) : 0.0;
-      tried[i].x = found[i].x;
-      if (slope > 1e-9 && std::isfinite(way)) tried[i].x -= way / slope * here[i].along;
+    settle(s, rest, tried, there);
+    int moving = 0;
+    for (int k = 0; k < rest; ++k) {
+      const Vec3& along = here[of[k]].along;
+      const double slope = along.norm(), bend = (slope - there[k].along.dot(along) / slope) / probe;
+      if (!(bend > 0.0)) continue;
+      tried[moving] = found[of[k]];
+      tried[moving].x -= std::min(slope / bend, s.other.max_edge) / slope * along;
+      of[moving++] = of[k];
     }
-    settle(s, count, tried, there);
-    for (int i = 0; i < count; ++i)
-      if (tried[i].gap < found[i].gap) found[i] = tried[i];
+    settle(s, moving, tried, there);
+    for (int k = 0; k < moving; ++k)
+      if (tried[k].gap < found[of[k]].gap) found[of[k]] = tried[k];
   }
 }
 
@@ -283,7 +297,7 @@ void search(const SdfSolid& a, const Pose& X_a, const SdfSolid& b, const Pose& X
 /// again, which is Frank-Wolfe over the ball. The nearest point is among them.
 void search_ball(const Sdf& field, const Vec3& center, double radius, double margin, SdfWorkspace& w) {
   constexpr int kRounds = 8;
-  constexpr double kSettled = 1e-4, kApart = 0.95;  // of directions: change, cosine
+  constexpr double kStill = 1e-4, kApart = 0.95;  // of directions: change, cosine
   w.found.clear();
   const SdfSample middle = field.sample(center);
   if (middle.d > radius + margin) return;
@@ -305,7 +319,7 @@ void search_ball(const Sdf& field, const Vec3& center, double radius, double mar
     }
   }
   for (int i = 0; i < count; ++i) {
-    if (!(block.d[i] <= margin) || (i > 0 && (direction[i] - last[i]).norm() > kSettled)) continue;
+    if (!(block.d[i] <= margin) || (i > 0 && (direction[i] - last[i]).norm() > kStill)) continue;
     const Vec3 n = -direction[i];
     if (std::any_of(w.found.begin(), w.found.end(), [&](const SdfContact& c) { return c.n.dot(n) > kApart; })) continue;
     w.found.push_back({block.point(i), n, block.d[i], static_cast<std::uint32_t>(w.found.size())});

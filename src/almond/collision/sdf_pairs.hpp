@@ -31,6 +31,7 @@ struct SdfWorkspace {
   std::vector<int> inner;  // triangles with a minimum between their corners
   std::vector<SdfContact> found;
   std::vector<float> cloud;  // of reduce_cloud
+  std::vector<std::pair<double, int>> order;
 };
 
 struct SdfCounts {

@@ -276,15 +276,15 @@ void copy_points(const SdfBlock& from, SdfBlock& to) {
 
 /// Whether some point of the block is nearer to a box than its answer so far.
 bool may_be_nearer(const SdfBlock& b, const Aabb& box) {
-  bool any = false;
+  int any = 0;
   for (int i = 0; i < b.count; ++i) {
     const double x = std::max(std::max(box.lower.x() - b.x[i], b.x[i] - box.upper.x()), 0.0),
                  y = std::max(std::max(box.lower.y() - b.y[i], b.y[i] - box.upper.y()), 0.0),
                  z = std::max(std::max(box.lower.z() - b.z[i], b.z[i] - box.upper.z()), 0.0);
     const double d = std::max(b.d[i], 0.0);
-    any = any || x * x + y * y + z * z <= d * d;
+    any |= static_cast<int>(x * x + y * y + z * z <= d * d);
   }
-  return any;
+  return any != 0;
 }
 
 struct UnionSdf final : Sdf {

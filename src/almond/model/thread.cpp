@@ -103,6 +103,32 @@ struct ThreadSdf final : PointwiseSdf<ThreadSdf> {
   }
 };
 
+/// What a bolt is cut from: above `bottom`, below z = 0, within a cone of 45° that leaves the radius `tip` at z = 0.
+/// Exact above; a bolt ends elsewhere before `bottom` matters.
+struct BlankSdf final : PointwiseSdf<BlankSdf> {
+  double tip = 0.0, bottom = 0.0;
+  SdfPtr solid;  // the same as far out as a bolt goes, for its triangles
+
+  void at(double x, double y, double z, double& d, double& gx, double& gy, double& gz) const {
+    constexpr double kHalf = 0.70710678118654752440;
+    const double r = std::max(std::sqrt(x * x + y * y), 1e-12), out = r - tip;
+    const double cone = kHalf * (out + z), edge = std::sqrt(out * out + z * z);
+    const double flat = std::max(z, bottom - z), inverse = 1.0 / std::max(edge, 1e-12);
+    const bool beyond = std::min(out, z - out) > 0.0, slanted = cone > flat;
+    d = beyond ? edge : std::max(cone, flat);
+    const double gr = beyond ? out * inverse : (slanted ? kHalf : 0.0);
+    gz = beyond ? z * inverse : (slanted ? kHalf : (z > bottom - z ? 1.0 : -1.0));
+    gx = gr * x / r;
+    gy = gr * y / r;
+  }
+  [[nodiscard]] Aabb bounds() const override { return solid->bounds(); }
+  [[nodiscard]] bool exact() const override { return false; }
+  [[nodiscard]] std::string name() const override { return "blank"; }
+  void add_surface(const SurfaceOptions& options, TriangleSoup& soup) const override {
+    solid->add_surface(options, soup);
+  }
+};
+
 struct Size {
   const char* name;
   double pitch, across_flats, nut_height, head_height;  // [mm]
@@ -227,9 +253,12 @@ SdfPtr make_bolt(const MetricThread& thread, const BoltOptions& options) {
   const double overlap = 0.5 * thread.pitch, r = profile.crest_radius, root = profile.root_radius;
   // Cut at the upper end, at 45° down to below the root; below, the thread goes on into the shank.
   const double chamfer = r - root + 0.1 * thread.pitch, bottom = -threaded - overlap;
-  const SdfPtr envelope = make_revolved_solid(
+  const auto blank = std::make_shared<BlankSdf>();
+  blank->tip = r - chamfer;
+  blank->bottom = bottom;
+  blank->solid = make_revolved_solid(
       {{0.0, bottom}, {1.5 * r, bottom}, {1.5 * r, -chamfer - 0.5 * r}, {r - chamfer, 0.0}, {0.0, 0.0}});
-  std::vector<SdfPtr> parts{make_intersection({make_thread(profile, bottom - overlap, overlap), envelope})};
+  std::vector<SdfPtr> parts{make_intersection({make_thread(profile, bottom - overlap, overlap), blank})};
   const double shank_low = -length - (options.head ? 0.5 * thread.head_height : 0.0);
   if (length > threaded) {
     const double high = -threaded, half = 0.5 * (high - shank_low);
