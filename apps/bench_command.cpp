@@ -16,13 +16,20 @@ namespace almond::app {
 namespace {
 
 struct BenchCommandOptions {
-  std::string name, json, html, png;
+  std::string name, json, html, png, save;
   std::vector<std::string> folders, solver_names;
   std::string peers = "all";
   double budget_ms = 0.0;
   CLI::Option* budget = nullptr;
   bool quick = false, strict = false, files_only = false;
 };
+
+void print_contents(const bench::Report& report, bool colour, std::FILE* out) {
+  for (const bench::Table& table : report.tables) {
+    if (table.name != "runs" && table.name != "times") std::fprintf(out, "\n%s", bench::to_text(table, colour).c_str());
+  }
+  std::fprintf(out, "\n%s", bench::to_text(report.claims, colour).c_str());
+}
 
 int run_bench(BenchCommandOptions& options) {
   const bench::BenchEntry& entry = bench::find_bench(options.name);
@@ -35,6 +42,8 @@ int run_bench(BenchCommandOptions& options) {
   inner.budget_ms = options.budget_ms;
   inner.quick = options.quick;
   inner.files_only = options.files_only;
+  inner.save = options.save;
+  inner.pictures = !options.html.empty();
   check_output("--json", options.json);
   check_output("--html", options.html);
   check_output("--png", options.png);
@@ -54,13 +63,12 @@ int run_bench(BenchCommandOptions& options) {
   progress.clear();
 
   const bool colour = on_stdout == 0 && use_colour();
-  for (const bench::Table& table : report.tables) {
-    if (table.name != "runs" && table.name != "times") std::fprintf(out, "\n%s", bench::to_text(table, colour).c_str());
+  print_contents(report, colour, out);
+  for (const bench::Report& part : report.parts) {
+    std::fprintf(out, "\n==== %s\n", part.title.c_str());
+    print_contents(part, colour, out);
   }
-  std::fprintf(out, "\n%s", bench::to_text(report.claims, colour).c_str());
-  if (!report.claims.empty()) {
-    std::fprintf(out, "\n%d of %zu targets hold\n", report.num_held(), report.claims.size());
-  }
+  if (report.num_claims() > 0) std::fprintf(out, "\n%d of %d targets hold\n", report.num_held(), report.num_claims());
   std::fflush(out);
   for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   write_output(options.json, bench::to_json(report));
@@ -69,7 +77,7 @@ int run_bench(BenchCommandOptions& options) {
     require(!report.sheet.empty(), "--png: bench " + options.name + " draws no curves");
     write_output(options.png, bench::to_png(report.sheet));
   }
-  return options.strict && report.num_held() < static_cast<int>(report.claims.size()) ? kWorkFailed : kDone;
+  return options.strict && report.num_held() < report.num_claims() ? kWorkFailed : kDone;
 }
 
 }  // namespace
@@ -99,6 +107,7 @@ Action add_bench_command(CLI::App& command) {
   expect_number(o->budget);
   command.add_option("--json", o->json, "write claims and figures as JSON (-: standard output)");
   command.add_option("--html", o->html, "write a page with claims, curves and tables");
+  command.add_option("--save", o->save, "paper: write its contact problems into this folder, as .npz files");
   command.add_option("--png", o->png, "draw profiles and curves (needs rsvg-convert)");
   return [o] { return run_bench(*o); };
 }

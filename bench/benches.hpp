@@ -1,5 +1,5 @@
 #pragma once
-// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds all but `robots` and `sdf`.
+// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds all but `robots`, `sdf` and `paper`.
 
 #include <functional>
 #include <string>
@@ -18,6 +18,8 @@ struct BenchOptions {
   double budget_ms = 0.0;            // per solve; 0: 1000, or 200 when quick
   bool quick = false;
   bool files_only = false;  // fclib: leave out the parts that need no file
+  std::string save;         // paper: folder for the problems it solves; empty: they are not kept
+  bool pictures = false;    // paper: draw the scenes
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   std::function<void(const std::string&)> say = [](const std::string&) {};  // a line that stays
 
@@ -42,6 +44,7 @@ struct BenchEntry {
 /// Adds what contacts of signed distance shapes cost to its report.
 void add_sdf_contacts(const BenchOptions& options, Report& report);
 [[nodiscard]] Report bench_sdf(const BenchOptions& options);
+[[nodiscard]] Report bench_paper(const BenchOptions& options);
 
 /// Which feasible problems were called infeasible, gathered over the parts of a benchmark.
 struct Alarms {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "almond/view/blob.hpp"
 #include "bench/plot.hpp"
 
 namespace almond::bench {
@@ -14,6 +15,12 @@ body{margin:0;background:#fff;color:var(--ink);font:15px/1.5 system-ui,-apple-sy
 main{max-width:1320px;margin:0 auto;padding:36px 28px 60px}
 h1{font-size:30px;letter-spacing:-.02em;margin:0 0 6px}
 h2{font-size:20px;margin:44px 0 6px;letter-spacing:-.01em}
+h3{font-size:16px;margin:28px 0 4px}
+section{border-top:1px solid var(--line);margin-top:44px} section>h2{font-size:24px;margin-top:30px}
+nav{display:flex;flex-wrap:wrap;gap:6px 10px;margin:14px 0} nav a{font-size:13px;color:#3730a3;text-decoration:none;border:1px solid var(--line);border-radius:99px;padding:3px 12px}
+nav a:hover{background:var(--tint)} nav span{color:var(--soft)}
+figure img{display:block;width:100%;height:auto;border-radius:4px} figcaption{font-size:12.5px;color:var(--soft);padding:6px 2px 0}
+.claims+.grid,.grid+.score{margin-top:16px} .score{margin-top:14px}
 p.lead{font-size:16px;color:var(--soft);max-width:78ch;margin:0 0 20px}
 p.caption{color:var(--soft);max-width:100ch;margin:0 0 12px}
 .score{display:inline-block;font-weight:600;border-radius:99px;padding:3px 14px;background:#eef2ff;color:#3730a3;margin-bottom:14px}
@@ -96,9 +103,11 @@ const char* tone_class(Tone tone) {
 }
 
 std::string claims_html(const Report& report) {
-  if (report.claims.empty()) return "";
+  if (report.num_claims() == 0) return "";
   std::string out = "<span class=\"score\">" + std::to_string(report.num_held()) + " of " +
-                    std::to_string(report.claims.size()) + " targets hold</span>\n<div class=\"claims\">\n";
+                    std::to_string(report.num_claims()) + " targets hold</span>\n";
+  if (report.claims.empty()) return out;
+  out += "<div class=\"claims\">\n";
   for (const Claim& c : report.claims) {
     out += std::string("<div class=\"claim") + (c.holds ? " holds" : "") + "\"><b>" + escape_xml(c.claim) +
            "</b><span>expected " + escape_xml(c.expected) + "</span><span>measured " + escape_xml(c.measured) +
@@ -107,12 +116,13 @@ std::string claims_html(const Report& report) {
   return out + "</div>\n";
 }
 
-std::string table_html(const Table& table) {
+std::string table_html(const Table& table, const char* heading) {
   std::vector<bool> numeric(table.columns.size(), false);
   for (const auto& row : table.rows) {
     for (std::size_t k = 0; k < row.size(); ++k) numeric[k] = numeric[k] || std::isfinite(row[k].value);
   }
-  std::string out = "<h2 id=\"" + escape_xml(table.name) + "\">" + escape_xml(table.title) + "</h2>\n";
+  std::string out = std::string("<") + heading + " id=\"" + escape_xml(table.name) + "\">" + escape_xml(table.title) +
+                    "</" + heading + ">\n";
   if (!table.caption.empty()) out += "<p class=\"caption\">" + escape_xml(table.caption) + "</p>\n";
   out += "<div class=\"scroll\"><table><thead><tr>";
   for (std::size_t k = 0; k < table.columns.size(); ++k) {
@@ -164,6 +174,37 @@ std::string figures_html(const Report& report) {
   return out;
 }
 
+std::string notes_html(const std::vector<std::string>& notes, const char* heading) {
+  if (notes.empty()) return "";
+  std::string out = std::string("<") + heading + ">Notes</" + heading + ">\n<ul class=\"notes\">\n";
+  for (const std::string& note : notes) out += "<li>" + escape_xml(note) + "</li>\n";
+  return out + "</ul>\n";
+}
+
+std::string pictures_html(const std::vector<Picture>& pictures) {
+  if (pictures.empty()) return "";
+  std::string out = "<div class=\"grid\">\n";
+  for (const Picture& picture : pictures)
+    out += "<figure><img alt=\"" + escape_xml(picture.caption) + "\" src=\"data:image/png;base64," +
+           to_base64(picture.png) + "\"><figcaption>" + escape_xml(picture.caption) + "</figcaption></figure>\n";
+  return out + "</div>\n";
+}
+
+/// One experiment: what it is, the claims about it, the curves, the figures behind them.
+std::string part_html(const Report& part) {
+  std::string out = "<section id=\"" + escape_xml(part.name) + "\">\n<h2>" + escape_xml(part.title) +
+                    "</h2>\n<p class=\"lead\">" + escape_xml(part.lead) + "</p>\n";
+  out += pictures_html(part.pictures) + claims_html(part);
+  if (!part.figures.empty()) {
+    out += "<div class=\"grid\">\n";
+    for (const Figure& figure : part.figures)
+      out += "<figure id=\"" + escape_xml(figure.name) + "\">" + figure.svg + "</figure>\n";
+    out += "</div>\n";
+  }
+  for (const Table& table : part.tables) out += table_html(table, "h3");
+  return out + notes_html(part.notes, "h3") + "</section>\n";
+}
+
 }  // namespace
 
 std::string to_html(const Report& report) {
@@ -173,15 +214,22 @@ std::string to_html(const Report& report) {
       escape_xml(report.title) + "</title>\n<style>" + kStyle + "</style></head><body><main>\n<h1>" +
       escape_xml(report.title) + "</h1>\n<p class=\"lead\">" + escape_xml(report.lead) + "</p>\n";
   out += claims_html(report);
-  // The first table is the summary; it stands before the figures, the long ones after them.
-  if (!report.tables.empty()) out += table_html(report.tables.front());
-  out += figures_html(report);
-  for (std::size_t k = 1; k < report.tables.size(); ++k) out += table_html(report.tables[k]);
-  if (!report.notes.empty()) {
-    out += "<h2>Notes</h2>\n<ul class=\"notes\">\n";
-    for (const std::string& note : report.notes) out += "<li>" + escape_xml(note) + "</li>\n";
-    out += "</ul>\n";
+  if (!report.parts.empty()) {
+    out += "<nav>";
+    for (const Report& part : report.parts)
+      out += "<a href=\"#" + escape_xml(part.name) + "\">" + escape_xml(part.title) +
+             (part.num_claims() == 0
+                  ? ""
+                  : " <span>" + std::to_string(part.num_held()) + "/" + std::to_string(part.num_claims()) + "</span>") +
+             "</a>";
+    out += "</nav>\n";
   }
+  // The first table is the summary; it stands before the figures, the long ones after them.
+  if (!report.tables.empty()) out += table_html(report.tables.front(), "h2");
+  out += figures_html(report);
+  for (std::size_t k = 1; k < report.tables.size(); ++k) out += table_html(report.tables[k], "h2");
+  for (const Report& part : report.parts) out += part_html(part);
+  out += notes_html(report.notes, "h2");
   out += "<h2>Machine and settings</h2>\n<dl>\n";
   for (const auto& [key, value] : report.facts)
     out += "<dt>" + escape_xml(key) + "</dt><dd>" + escape_xml(value) + "</dd>\n";

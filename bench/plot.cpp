@@ -173,6 +173,20 @@ std::string draw_series(const Series& series, const Scale& x, const Scale& y) {
          path + "\"/>" + dots + "\n";
 }
 
+std::string draw_band(const Series& series, const Scale& x, const Scale& y) {
+  std::string path;
+  const auto add = [&](const Point& p) {
+    if (!std::isfinite(p.x) || !std::isfinite(p.y)) return;
+    path += (path.empty() ? "M" : "L") + number(x(std::max(p.x, x.logarithmic ? 1e-300 : p.x))) + " " +
+            number(y(std::max(p.y, y.logarithmic ? 1e-300 : p.y)));
+  };
+  for (const Point& p : series.low) add(p);
+  for (std::size_t k = series.high.size(); k-- > 0;) add(series.high[k]);
+  if (path.empty()) return "";
+  const std::string colour = series.colour.empty() ? solver_colour(series.name) : series.colour;
+  return "<path fill=\"" + colour + "\" fill-opacity=\"0.13\" stroke=\"none\" d=\"" + path + "Z\"/>\n";
+}
+
 /// Entries in rows below the title, as many per row as fit.
 std::string draw_legend(const Plot& plot, double left, double top, double width, double* height) {
   std::string out;
@@ -215,6 +229,7 @@ std::string draw_inside(const Plot& plot) {
   out += "<text x=\"" + number(plot.width - frame.right) + "\" y=\"16\" text-anchor=\"end\" fill=\"#6b7280\">" +
          escape_xml(plot.subtitle) + "</text>\n" + legend + draw_axes(plot, x, y);
   // The first series is the one to look at: drawn last, on top.
+  for (const Series& series : plot.series) out += draw_band(series, x, y);
   for (std::size_t k = plot.series.size(); k-- > 0;) out += draw_series(plot.series[k], x, y);
   // What a page needs to turn pointer positions into data.
   out += "<g class=\"frame\" data-x=\"" + number(x.pixel0) + "," + number(x.pixel1) + "," + data_number(x.low) + "," +

@@ -18,6 +18,7 @@ struct Series {
   bool dashed = false;
   bool steps = true;  // holds its value until the next point (a best-so-far curve), else straight lines
   bool markers = false;
+  std::vector<Point> low = {}, high = {};  // a band behind the curve, such as quantiles; may be empty
 };
 
 struct Axis {

@@ -93,8 +93,16 @@ void Report::add_claim(std::string claim, std::string expected, std::string meas
   claims.push_back({std::move(claim), std::move(expected), std::move(measured), holds});
 }
 
+int Report::num_claims() const {
+  auto sum = static_cast<int>(claims.size());
+  for (const Report& part : parts) sum += part.num_claims();
+  return sum;
+}
+
 int Report::num_held() const {
-  return static_cast<int>(std::count_if(claims.begin(), claims.end(), [](const Claim& c) { return c.holds; }));
+  auto sum = static_cast<int>(std::count_if(claims.begin(), claims.end(), [](const Claim& c) { return c.holds; }));
+  for (const Report& part : parts) sum += part.num_held();
+  return sum;
 }
 
 std::vector<std::pair<std::string, std::string>> machine_facts() {
@@ -125,36 +133,53 @@ std::vector<std::pair<std::string, std::string>> machine_facts() {
           {"date", date}};
 }
 
+namespace {
+
+Json rows_json(const Table& table) {
+  Json rows = Json::array();
+  for (const auto& row : table.rows) {
+    Json object = Json::object();
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      const Cell& cell = row[k];
+      if (std::isfinite(cell.value)) {
+        object[table.columns[k]] = cell.value;
+      } else if (cell.text == "-") {
+        object[table.columns[k]] = nullptr;
+      } else {
+        object[table.columns[k]] = cell.text;
+      }
+    }
+    rows.push_back(std::move(object));
+  }
+  return rows;
+}
+
+/// What stands in the same lists for a report and its parts.
+void add_contents(const Report& report, const std::string& part, Json& out) {
+  for (const Claim& c : report.claims) {
+    Json claim = {{"claim", c.claim}, {"expected", c.expected}, {"measured", c.measured}, {"holds", c.holds}};
+    if (!part.empty()) claim["part"] = part;
+    out["claims"].push_back(std::move(claim));
+  }
+  for (const Table& table : report.tables) out["tables"][table.name] = rows_json(table);
+  for (const std::string& note : report.notes) out["notes"].push_back(note);
+}
+
+}  // namespace
+
 std::string to_json(const Report& report) {
   Json out;
   out["bench"] = report.name;
   out["facts"] = Json::object();
   for (const auto& [key, value] : report.facts) out["facts"][key] = value;
   out["claims"] = Json::array();
-  for (const Claim& c : report.claims) {
-    out["claims"].push_back(
-        {{"claim", c.claim}, {"expected", c.expected}, {"measured", c.measured}, {"holds", c.holds}});
-  }
   out["tables"] = Json::object();
-  for (const Table& table : report.tables) {
-    Json rows = Json::array();
-    for (const auto& row : table.rows) {
-      Json object = Json::object();
-      for (std::size_t k = 0; k < row.size(); ++k) {
-        const Cell& cell = row[k];
-        if (std::isfinite(cell.value)) {
-          object[table.columns[k]] = cell.value;
-        } else if (cell.text == "-") {
-          object[table.columns[k]] = nullptr;
-        } else {
-          object[table.columns[k]] = cell.text;
-        }
-      }
-      rows.push_back(std::move(object));
-    }
-    out["tables"][table.name] = std::move(rows);
+  out["notes"] = Json::array();
+  add_contents(report, "", out);
+  for (const Report& part : report.parts) {
+    out["parts"].push_back({{"name", part.name}, {"title", part.title}, {"lead", part.lead}});
+    add_contents(part, part.name, out);
   }
-  out["notes"] = report.notes;
   return out.dump(1) + "\n";
 }
 

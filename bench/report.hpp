@@ -50,6 +50,11 @@ struct Figure {
   std::string svg;
 };
 
+struct Picture {
+  std::string caption;
+  std::string png;  // bytes
+};
+
 struct Report {
   std::string name;                                        // of the benchmark: fclib, nut, ...
   std::string title;                                       // heading of the page
@@ -61,15 +66,21 @@ struct Report {
   std::vector<std::string> legend;  // names of the curves that all grouped figures share; empty: each has its own
   std::string sheet;                // the figures as one SVG, for a PNG; may be empty
   std::vector<std::string> notes;   // what was left out and why
+  std::vector<Picture> pictures;    // of the scene
+  std::vector<Report> parts;        // experiments of their own: title, lead, pictures, claims, figures, tables, notes
 
   void add_claim(std::string claim, std::string expected, std::string measured, bool holds);
+  // With those of the parts.
+  [[nodiscard]] int num_claims() const;
   [[nodiscard]] int num_held() const;
 };
 
 /// Machine, compiler, build flags and date as facts.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> machine_facts();
 
-/// {"bench","facts":{..},"claims":[{"claim","expected","measured","holds"}..],"tables":{name:[{column:value}..]},"notes":[..]}
+/// {"bench","facts":{..},"claims":[{"claim","expected","measured","holds"}..],"tables":{name:[{column:value}..]},"notes":[..]};
+/// those of parts stand in the same lists, claims with the part's name, and "parts":[{"name","title","lead"}..] lists
+/// them.
 [[nodiscard]] std::string to_json(const Report& report);
 
 /// Columns aligned, numbers to the right; `colour` marks good and bad cells with ANSI colours.

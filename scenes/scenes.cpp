@@ -7,6 +7,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "scenes/bottle.hpp"
 #include "scenes/parts.hpp"
 #include "scenes/scene.hpp"
 
@@ -394,6 +395,10 @@ std::vector<SceneInfo> list_scenes() {
        {{"angle", 0.5, "up its side [rad]"}, {"mu", 0.5, "friction coefficient"}},
        make_bowl_scene},
       {"pour", "heavy balls thrown into a cup", {{"balls", 45.0, "number"}, {"speed", 3.0, "[m/s]"}}, make_pour},
+      {"bottle",
+       "heavy balls poured from a bottle into a jar",
+       {{"balls", 45.0, "number"}},
+       [](const Values& v, std::uint64_t) { return make_bottle_scene(static_cast<int>(v[0])); }},
       {"ball", "a ball dropped on the ground", {{"height", 0.5, "[m]"}, {"restitution", 0.0, "0 to 1"}}, make_ball},
       {"rolling", "a ball thrown along the ground until it rolls", {{"speed", 1.0, "[m/s]"}}, make_rolling},
       {"cradle",

@@ -24,7 +24,7 @@ ALLOWED = {
     "sim": {"base", "model", "dynamics", "collision", "solver"},
     "view": {"base", "solver", "model", "load", "dynamics", "collision", "sim"},
     "scenes": {"base", "solver", "model", "load", "dynamics", "collision", "sim"},
-    "bench": {"base", "solver", "model", "load", "dynamics", "collision", "sim", "scenes"},
+    "bench": {"base", "solver", "model", "load", "dynamics", "collision", "sim", "view", "scenes"},
 }
 ALLOWED["apps"] = set(ALLOWED)
 ALLOWED["tests"] = set(ALLOWED) - {"apps"}

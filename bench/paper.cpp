@@ -1,0 +1,94 @@
+// `almond bench paper`: the parts in the paper's order, and what they share.
+
+#include "bench/paper.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "almond/base/check.hpp"
+#include "almond/base/timer.hpp"
+#include "almond/view/capture.hpp"
+#include "almond/view/page.hpp"
+#include "almond/view/replay.hpp"
+
+namespace almond::bench {
+
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return kNaN;
+  std::sort(values.begin(), values.end());
+  const double at = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at), above = std::min(below + 1, values.size() - 1);
+  // Infinite values are kept as such, not mixed.
+  if (values[below] == values[above]) return values[below];
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value;
+  return values.empty() ? kNaN : sum / static_cast<double>(values.size());
+}
+
+double fit_exponent(const std::vector<Point>& points) {
+  double n = 0.0, sx = 0.0, sy = 0.0, sxx = 0.0, sxy = 0.0;
+  for (const Point& p : points) {
+    if (!(p.x > 0.0 && p.y > 0.0)) continue;
+    const double x = std::log(p.x), y = std::log(p.y);
+    n += 1.0;
+    sx += x;
+    sy += y;
+    sxx += x * x;
+    sxy += x * y;
+  }
+  return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+void add_plot(const Plot& plot, const std::string& name, Report& report) {
+  report.figures.push_back({name, plot.title, "", to_svg(plot)});
+}
+
+void add_picture(Simulation& simulation, const std::string& caption, const std::vector<double>& camera, bool contacts,
+                 const BenchOptions& options, Report& report) {
+  if (!options.pictures) return;
+  options.progress("drawing: " + caption);
+  CaptureOptions capture;
+  capture.width = 960;
+  capture.height = 640;
+  capture.contacts = contacts;
+  if (camera.size() == 6)
+    capture.camera = Camera{Vec3(camera[0], camera[1], camera[2]), Vec3(camera[3], camera[4], camera[5])};
+  try {
+    report.pictures.push_back(
+        {caption, capture_png(make_page({make_still(simulation, {}, report.title, {})}), capture)});
+  } catch (const Error& error) {
+    report.notes.push_back(std::string("no picture: ") + error.what());
+  }
+}
+
+Report bench_paper(const BenchOptions& options) {
+  Report report;
+  report.name = "paper";
+  report.title = "Almond: the paper's evaluation";
+  report.lead =
+      "Every table and figure of the evaluation of \u201cVariations of Augmented Lagrangian for Robotic Multi-Contact "
+      "Simulation\u201d (Lee et al.): what the paper "
+      "says, what this program measures here, and whether the claim holds. Times are of one thread of this machine; "
+      "residuals are the paper's, \u2016Jv\u0302 - z\u2016 / contacts with v\u0302 = A\u207b\u00b9(b + J\u1d40\u03bb).";
+  report.facts = machine_facts();
+  const Stopwatch watch;
+  const double before = time_cholesky_300();
+  report.parts.push_back(run_engines(options));
+  report.parts.push_back(run_bolt_nut(options));
+  const std::vector<DishCases> dishes = sort_dish_cases(options);
+  report.parts.push_back(run_dishes(dishes, options));
+  report.parts.push_back(run_pouring(options));
+  report.parts.push_back(run_canal_ablation(dishes, options));
+  report.parts.push_back(run_subadmm_ablation(options));
+  const double cholesky = 0.5 * (before + time_cholesky_300());
+  report.facts.emplace_back("yardstick", time_cell(cholesky).text + " ms for a dense Cholesky of 300x300");
+  report.facts.emplace_back("size", options.quick ? "quick: fewer cases, fewer balls" : "full");
+  report.facts.emplace_back("duration", count_cell(watch.elapsed_ms() / 1e3).text + " s");
+  return report;
+}
+
+}  // namespace almond::bench

@@ -1,0 +1,69 @@
+#pragma once
+// The paper's evaluation (Sec. VII), experiment by experiment: each becomes a part of one report.
+
+#include <functional>
+
+#include "bench/benches.hpp"
+#include "scenes/scene.hpp"
+
+namespace almond::bench {
+
+// ---- contact problems, all from fixed seeds (paper_cases.cpp)
+
+/// A nut pressed into the thread of an M48 bolt, `configurations` places with `wrenches` random ones at each.
+[[nodiscard]] std::vector<BenchProblem> make_nut_cases(bool neural, int configurations, int wrenches,
+                                                       const BenchOptions& options);
+/// Bowl, bowl, plate and pot at rest, with a random wrench on each: forces up to `per_weight` times its weight.
+[[nodiscard]] std::vector<BenchProblem> make_dish_cases(int count, double per_weight, const BenchOptions& options);
+/// The paper does not say how large its wrenches are; these fit its figures, and those are harder.
+inline constexpr double kGentle = 0.3, kModerate = 1.0, kRough = 3.0;
+/// Laikagos dropped as a cube of robots: the steps of the fall with the most contacts. Throws Error without the URDF.
+struct RobotCases {
+  std::vector<BenchProblem> problems;
+  std::vector<int> contacts;  // of all steps
+};
+[[nodiscard]] RobotCases make_laikago_cases(int robots, int count, const BenchOptions& options);
+/// Whether that file is there; else what to do.
+[[nodiscard]] bool have_laikago(std::string& why);
+/// The drop itself, for a look.
+[[nodiscard]] Model make_laikago_model(int robots);
+
+// ---- the parts
+
+/// Sec. VII-A, Fig. 5: one step of a nut on its bolt.
+[[nodiscard]] Report run_bolt_nut(const BenchOptions& options);
+/// Dish cases with an answer, and those without.
+struct DishCases {
+  double per_weight = 0.0;
+  std::vector<BenchProblem> feasible;
+  Table jammed;
+};
+/// Gentle, moderate and rough ones.
+[[nodiscard]] std::vector<DishCases> sort_dish_cases(const BenchOptions& options);
+/// Sec. VII-B, Fig. 7: one step of a pile of dishes; Sec. VII-D, Table II on the same cases.
+[[nodiscard]] Report run_dishes(const std::vector<DishCases>& cases, const BenchOptions& options);
+[[nodiscard]] Report run_canal_ablation(const std::vector<DishCases>& cases, const BenchOptions& options);
+/// Sec. VII-D, Table III.
+[[nodiscard]] Report run_subadmm_ablation(const BenchOptions& options);
+/// Sec. VII-C, Fig. 8, without the robot.
+[[nodiscard]] Report run_pouring(const BenchOptions& options);
+/// Table I.
+[[nodiscard]] Report run_engines(const BenchOptions& options);
+
+// ---- tools
+
+/// Writes problems as NAME.npz into options.save, if that is set.
+void save_cases(const std::vector<BenchProblem>& cases, const BenchOptions& options);
+
+/// A picture of a simulation as it is; a note in the report where none can be drawn. Only for a page.
+void add_picture(Simulation& simulation, const std::string& caption, const std::vector<double>& camera, bool contacts,
+                 const BenchOptions& options, Report& report);
+
+[[nodiscard]] double quantile(std::vector<double> values, double share);
+[[nodiscard]] double mean(const std::vector<double>& values);
+/// Exponent p of the best y = c x^p.
+[[nodiscard]] double fit_exponent(const std::vector<Point>& points);
+/// Draws a plot into the report, and keeps it for the sheet.
+void add_plot(const Plot& plot, const std::string& name, Report& report);
+
+}  // namespace almond::bench
