@@ -71,6 +71,8 @@ int run_bench(BenchCommandOptions& options) {
   if (report.num_claims() > 0) std::fprintf(out, "\n%d of %d targets hold\n", report.num_held(), report.num_claims());
   std::fflush(out);
   for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  for (const bench::Report& part : report.parts)
+    for (const std::string& note : part.notes) std::fprintf(stderr, "note: %s: %s\n", part.name.c_str(), note.c_str());
   write_output(options.json, bench::to_json(report));
   if (!options.html.empty()) write_output(options.html, bench::to_html(report));
   if (!options.png.empty()) {

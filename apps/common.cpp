@@ -55,6 +55,7 @@ const std::map<std::string, Field>& settings_fields() {
       {"admm_relax", &Settings::admm_relax},
       {"admm_anderson", &Settings::admm_anderson},
       {"admm_aba", &Settings::admm_aba},
+      {"admm_split_bodies", &Settings::admm_split_bodies},
       {"admm_pseudo_density", &Settings::admm_pseudo_density},
       {"pgs_omega", &Settings::pgs_omega},
       {"pgs_anderson", &Settings::pgs_anderson},

@@ -65,7 +65,27 @@ void add_picture(Simulation& simulation, const std::string& caption, const std::
   }
 }
 
+namespace {
+
+/// All figures, two in a row, as one drawing.
+std::string make_sheet(const Report& report) {
+  constexpr int kWidth = 420, kHeight = 300;
+  std::string inside;
+  int count = 0;
+  for (const Report& part : report.parts)
+    for (const Figure& figure : part.figures) {
+      const int x = kWidth * (count % 2), y = kHeight * (count / 2);
+      inside += "<svg x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) + "\"" + figure.svg.substr(4) + "\n";
+      ++count;
+    }
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(2 * kWidth) + "\" height=\"" +
+         std::to_string(kHeight * ((count + 1) / 2)) + "\">\n" + inside + "</svg>";
+}
+
+}  // namespace
+
 Report bench_paper(const BenchOptions& options) {
+  save_cases({}, options);  // before minutes of work: can it be written to
   Report report;
   report.name = "paper";
   report.title = "Almond: the paper's evaluation";
@@ -84,6 +104,7 @@ Report bench_paper(const BenchOptions& options) {
   report.parts.push_back(run_pouring(options));
   report.parts.push_back(run_canal_ablation(dishes, options));
   report.parts.push_back(run_subadmm_ablation(options));
+  report.sheet = make_sheet(report);
   const double cholesky = 0.5 * (before + time_cholesky_300());
   report.facts.emplace_back("yardstick", time_cell(cholesky).text + " ms for a dense Cholesky of 300x300");
   report.facts.emplace_back("size", options.quick ? "quick: fewer cases, fewer balls" : "full");

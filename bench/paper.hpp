@@ -17,16 +17,22 @@ namespace almond::bench {
 [[nodiscard]] std::vector<BenchProblem> make_dish_cases(int count, double per_weight, const BenchOptions& options);
 /// The paper does not say how large its wrenches are; these fit its figures, and those are harder.
 inline constexpr double kGentle = 0.3, kModerate = 1.0, kRough = 3.0;
-/// Laikagos dropped as a cube of robots: the steps of the fall with the most contacts. Throws Error without the URDF.
-struct RobotCases {
-  std::vector<BenchProblem> problems;
-  std::vector<int> contacts;  // of all steps
+/// Robots of example-robot-data, dropped limp as a cube of robots.
+struct Heap {
+  const char* robot;  // "Laikago"
+  const char* file;   // below the folder of robots
+  int robots;
+  double apart[3], height;  // [m]
 };
-[[nodiscard]] RobotCases make_laikago_cases(int robots, int count, const BenchOptions& options);
-/// Whether that file is there; else what to do.
-[[nodiscard]] bool have_laikago(std::string& why);
-/// The drop itself, for a look.
-[[nodiscard]] Model make_laikago_model(int robots);
+inline constexpr Heap kHeaps[] = {{"Laikago", "laikago_description/urdf/laikago.urdf", 8, {0.75, 0.55, 0.65}, 0.5},
+                                  {"Laikago", "laikago_description/urdf/laikago.urdf", 27, {0.75, 0.55, 0.65}, 0.5},
+                                  {"Talos", "talos_data/robots/talos_full_v2_box.urdf", 8, {1.0, 1.2, 2.0}, 1.3}};
+/// Problems of the part of the fall with the most contacts.
+[[nodiscard]] std::vector<BenchProblem> make_heap_cases(const Heap& heap, int count, const BenchOptions& options);
+/// Whether the robots are installed; else what to do.
+[[nodiscard]] bool have_robots(std::string& why);
+/// Throws Error without them.
+[[nodiscard]] Model make_heap_model(const Heap& heap);
 
 // ---- the parts
 

@@ -63,17 +63,30 @@ struct Cost {
   std::vector<double> times, decades;
 };
 
-Cost run_iterations(const std::vector<BenchProblem>& cases, SolverKind kind, int threads, int repeats,
+struct Splitting {
+  const char* name;
+  SolverKind kind;
+  int threads;
+  bool split;  // bodies that touch within a robot
+};
+constexpr Splitting kSplittings[] = {{"SubADMM", SolverKind::kSubAdmm, 1, false},
+                                     {"No Sub", SolverKind::kAdmmNoSub, 1, false},
+                                     {"No Body", SolverKind::kAdmmNoBody, 1, false},
+                                     {"SubADMM, 2 threads", SolverKind::kSubAdmm, 2, false},
+                                     {"SubADMM, split bodies", SolverKind::kSubAdmm, 1, true}};
+
+Cost run_iterations(const std::vector<BenchProblem>& cases, const Splitting& splitting, int repeats,
                     const BenchOptions& options) {
   Settings settings;
-  settings.solver = kind;
+  settings.solver = splitting.kind;
   settings.max_iterations = kIterations;
   settings.fixed_iterations = true;
-  settings.threads = threads;
+  settings.threads = splitting.threads;
+  settings.admm_split_bodies = splitting.split;
   Cost cost;
   Workspace workspace;
   for (const BenchProblem& problem : cases) {
-    options.progress(problem.name + "  100 iterations of " + to_string(kind));
+    options.progress(problem.name + "  100 iterations of " + splitting.name);
     std::vector<double> times;
     Solution solution;
     for (int k = 0; k < repeats; ++k) {
@@ -87,16 +100,6 @@ Cost run_iterations(const std::vector<BenchProblem>& cases, SolverKind kind, int
   }
   return cost;
 }
-
-struct Splitting {
-  const char* name;
-  SolverKind kind;
-  int threads;
-};
-constexpr Splitting kSplittings[] = {{"SubADMM", SolverKind::kSubAdmm, 1},
-                                     {"No Sub", SolverKind::kAdmmNoSub, 1},
-                                     {"No Body", SolverKind::kAdmmNoBody, 1},
-                                     {"SubADMM, 2 threads", SolverKind::kSubAdmm, 2}};
 
 }  // namespace
 
@@ -174,66 +177,73 @@ Report run_subadmm_ablation(const BenchOptions& options) {
       "Laikagos (the URDF of example-robot-data, 18 degrees of freedom each, boxes, cylinders and spheres) are dropped "
       "as "
       "a cube of 8 or 27 robots; 100 iterations on problems of the fall, from a cold start, everything counted. No Sub "
-      "factors the whole system, No Body factors each robot without using its tree.";
+      "factors the whole system, No Body each robot without using its tree. Ours keeps what maps a robot's impulses to "
+      "the "
+      "velocities of its contacts, so that an iteration hardly ever goes along the tree: for 18 degrees of freedom the "
+      "tree makes little difference, for 49 (8 Talos) it does. Giving each of two bodies of one robot that touch its "
+      "own "
+      "slack, as the paper has it, is the last row: it costs iterations and gains nothing here";
   std::string why;
-  if (!have_laikago(why)) {
+  if (!have_robots(why)) {
     report.notes.push_back(why);
     return report;
   }
-  const double paper_times[] = {0.435, 1.21, 0.638, kNaN}, paper_decades[] = {4.8802, 4.8817, 4.8562, kNaN};
+  const double paper_times[] = {0.435, 1.21, 0.638, kNaN, kNaN};
+  const double paper_decades[] = {4.8802, 4.8817, 4.8562, kNaN, kNaN};
   Table table{"table3",
               "Table III: time of 100 iterations and residual",
               "Means over the problems; time in ms, residual as -log10; ratio: time by that of SubADMM.",
               {"robots", "method", "ms (paper)", "ms", "ratio (paper)", "ratio", "residual (paper)", "residual",
                "contacts", "ms / Cholesky"},
               {}};
-  for (const int robots : {8, 27}) {
-    if (robots == 27 && options.quick) continue;
-    const RobotCases cases = make_laikago_cases(robots, options.quick ? 5 : 20, options);
-    save_cases(cases.problems, options);
+  for (const Heap& heap : kHeaps) {
+    if (&heap != kHeaps && options.quick) continue;
+    const std::vector<BenchProblem> cases = make_heap_cases(heap, options.quick ? 5 : 20, options);
+    save_cases(cases, options);
     std::vector<double> contacts;
-    for (const BenchProblem& problem : cases.problems) contacts.push_back(problem.problem.num_contacts());
+    for (const BenchProblem& problem : cases) contacts.push_back(problem.problem.num_contacts());
     const double cholesky = time_cholesky_300();
+    const std::string of = std::to_string(heap.robots) + " " + heap.robot;
+    const bool of_paper = &heap == kHeaps;
+    const auto quiet = [] { return text_cell("-", Tone::kQuiet); };
     std::vector<double> times, digits;
     for (const Splitting& splitting : kSplittings) {
-      const Cost cost =
-          run_iterations(cases.problems, splitting.kind, splitting.threads, options.quick ? 5 : 20, options);
+      const Cost cost = run_iterations(cases, splitting, options.quick ? 5 : 20, options);
       const std::size_t k = times.size();
       times.push_back(mean(cost.times));
       digits.push_back(mean(cost.decades));
-      const bool known = robots == 8 && std::isfinite(paper_times[k]);
-      const auto quiet = [] { return text_cell("-", Tone::kQuiet); };
+      const bool known = of_paper && std::isfinite(paper_times[k]);
       Cell paper_ratio = quiet();
       if (known) paper_ratio = ratio_cell(paper_times[k] / paper_times[0]);
-      if (robots == 27 && k == 1) paper_ratio = ratio_cell(3.63);
-      table.rows.push_back({count_cell(robots), text_cell(splitting.name), known ? time_cell(paper_times[k]) : quiet(),
+      if (heap.robots == 27 && splitting.kind == SolverKind::kAdmmNoSub) paper_ratio = ratio_cell(3.63);
+      table.rows.push_back({text_cell(of), text_cell(splitting.name), known ? time_cell(paper_times[k]) : quiet(),
                             time_cell(times[k]), paper_ratio, ratio_cell(times[k] / times[0]),
                             known ? decimal_cell(paper_decades[k], 2) : quiet(), decimal_cell(digits[k], 2),
                             count_cell(mean(contacts)), ratio_cell(times[k] / cholesky)});
     }
-    const std::string of = std::to_string(robots) + " robots: ";
-    if (robots == 8) {
-      report.add_claim(of + "80 to 100 contacts", "80 to 100",
+    if (of_paper) {
+      report.add_claim(of + ": 80 to 100 contacts", "80 to 100",
                        count_cell(quantile(contacts, 0.0)).text + " to " + count_cell(quantile(contacts, 1.0)).text +
                            ", mean " + count_cell(mean(contacts)).text,
                        mean(contacts) >= 70.0 && mean(contacts) <= 110.0);
-      report.add_claim(of + "faster than No Sub", "2.78x; ours at least 3x", ratio_cell(times[1] / times[0]).text,
-                       times[1] >= 3.0 * times[0]);
-      report.add_claim(of + "faster than No Body", "1.46x; ours at least 1.5x", ratio_cell(times[2] / times[0]).text,
-                       times[2] >= 1.5 * times[0]);
-      report.add_claim(of + "all three end at the same residual", "4.88, 4.88, 4.86 (-log10)",
+      report.add_claim(of + ": all three end at the same residual", "4.88, 4.88, 4.86 (-log10)",
                        decimal_cell(digits[0], 2).text + ", " + decimal_cell(digits[1], 2).text + ", " +
                            decimal_cell(digits[2], 2).text,
                        std::abs(digits[0] - digits[1]) < 0.5 && std::abs(digits[0] - digits[2]) < 0.5);
-    } else {
-      report.add_claim(of + "faster than No Sub", "3.63x; ours at least 4x", ratio_cell(times[1] / times[0]).text,
-                       times[1] >= 4.0 * times[0]);
     }
-    report.notes.push_back(of + "two threads are " + ratio_cell(times[0] / times[3]).text + " as fast as one");
+    const double least_sub = heap.robots == 27 ? 4.0 : 3.0;
+    report.add_claim(of + ": faster than No Sub",
+                     (of_paper ? "2.78x; " : (heap.robots == 27 ? "3.63x; " : "")) + std::string("ours at least ") +
+                         count_cell(least_sub).text + "x",
+                     ratio_cell(times[1] / times[0]).text, times[1] >= least_sub * times[0]);
+    if (heap.robots == 8)
+      report.add_claim(of + ": faster than No Body", of_paper ? "1.46x; ours at least 1.5x" : "larger trees gain more",
+                       ratio_cell(times[2] / times[0]).text, times[2] >= (of_paper ? 1.5 : 1.2) * times[0]);
+    report.notes.push_back(of + ": two threads take " + ratio_cell(times[3] / times[0]).text + " the time of one");
   }
   report.tables.push_back(std::move(table));
   if (options.pictures) {
-    Simulation heap(make_laikago_model(8));
+    Simulation heap(make_heap_model(kHeaps[0]));
     for (int k = 0; k < 200; ++k) static_cast<void>(heap.step());
     add_picture(heap, "8 Laikagos dropped on the floor, and their contacts", {2.6, -2.0, 1.4, 0.4, 0.3, 0.2}, true,
                 options, report);

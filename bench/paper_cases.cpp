@@ -1,6 +1,7 @@
 // Contact problems of the paper's single-step tests, made by simulation from fixed seeds.
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 
@@ -62,10 +63,11 @@ Model make_nut_on_bolt(const SdfShape& bolt, const SdfShape& nut, double mass, d
   return builder.build();
 }
 
-std::string laikago_file() {
+/// Where a robot of example-robot-data lies; empty: it is not installed.
+std::string find_robot(const std::string& file) {
   for (const RobotSource& source : installed_robots(find_python())) {
-    const std::filesystem::path file = std::filesystem::path(source.folder) / "laikago_description/urdf/laikago.urdf";
-    if (std::filesystem::exists(file)) return file.string();
+    const std::filesystem::path path = std::filesystem::path(source.folder) / file;
+    if (std::filesystem::exists(path)) return path.string();
   }
   return "";
 }
@@ -152,27 +154,28 @@ std::vector<DishCases> sort_dish_cases(const BenchOptions& options) {
   return sets;
 }
 
-bool have_laikago(std::string& why) {
-  why = "the Laikago is not installed: `make peers` or `pip install example-robot-data` into " +
-        std::filesystem::path(find_python()).parent_path().parent_path().string();
-  return !laikago_file().empty();
+bool have_robots(std::string& why) {
+  why = "the Laikago is not installed: `make peers`, or `pip install example-robot-data` into the environment of " +
+        find_python();
+  return !find_robot(kHeaps[0].file).empty();
 }
 
-Model make_laikago_model(int robots) {
-  std::string why;
-  require(have_laikago(why), why);
+Model make_heap_model(const Heap& heap) {
+  const std::string file = find_robot(heap.file);
+  require(!file.empty(), std::string("the ") + heap.robot + " is not installed: pip install example-robot-data");
   SceneFile description;
-  description.name = "laikagos";
+  description.name = "heap";
   description.floor = 0.0;
   description.floor_material.mu = 0.6;
-  const int side = static_cast<int>(std::ceil(std::cbrt(robots) - 1e-9));
+  const int side = static_cast<int>(std::ceil(std::cbrt(heap.robots) - 1e-9));
   Random random(8);
-  for (int i = 0; i < robots; ++i) {
+  for (int i = 0; i < heap.robots; ++i) {
     SceneRobot robot;
-    robot.path = laikago_file();
+    robot.path = file;
     robot.options.name = "robot" + std::to_string(i);
     robot.options.base = Base::kFloating;
-    const Vec3 place(0.75 * (i % side), 0.55 * (i / side % side), 0.5 + 0.65 * (i / (side * side)));
+    const Vec3 place(heap.apart[0] * (i % side), heap.apart[1] * (i / side % side),
+                     heap.height + heap.apart[2] * (i / (side * side)));
     const Vec3 tilt(random.uniform(-0.3, 0.3), random.uniform(-0.3, 0.3), random.uniform(-0.5, 0.5));
     robot.options.X_WF = make_rotation(tilt.normalized(), tilt.norm(), place);
     description.robots.push_back(std::move(robot));
@@ -180,27 +183,29 @@ Model make_laikago_model(int robots) {
   return std::move(scenes::load_scene(description).scene.model);
 }
 
-RobotCases make_laikago_cases(int robots, int count, const BenchOptions& options) {
+std::vector<BenchProblem> make_heap_cases(const Heap& heap, int count, const BenchOptions& options) {
   constexpr int kSteps = 480;
-  Simulation sim(make_laikago_model(robots));
-  RobotCases result;
+  Simulation sim(make_heap_model(heap));
   std::vector<State> states;
+  std::vector<int> contacts;
   for (int k = 0; k < kSteps; ++k) {
-    options.progress(std::to_string(robots) + " Laikagos fall, step " + std::to_string(k));
+    options.progress(std::to_string(heap.robots) + " " + heap.robot + " fall, step " + std::to_string(k));
     states.push_back(sim.state());
-    result.contacts.push_back(sim.step().contacts);
+    contacts.push_back(sim.step().contacts);
   }
   // Evenly over the time in which they lie on the ground and on each other.
-  const int least = *std::max_element(result.contacts.begin(), result.contacts.end()) / 2;
+  const int least = *std::max_element(contacts.begin(), contacts.end()) / 2;
   std::vector<int> busy;
   for (int k = 0; k < kSteps; ++k)
-    if (result.contacts[k] >= least) busy.push_back(k);
+    if (contacts[k] >= least) busy.push_back(k);
+  std::vector<BenchProblem> cases;
+  std::string name = heap.robot + std::to_string(heap.robots);
+  name[0] = static_cast<char>(std::tolower(name[0]));
   for (int k = 0; k < count; ++k) {
     const int step = busy[busy.size() * static_cast<std::size_t>(k) / static_cast<std::size_t>(count)];
-    result.problems.push_back(
-        take_problem(sim, sim.inputs(), states[step], "laikago" + std::to_string(robots) + numbered("_", k)));
+    cases.push_back(take_problem(sim, sim.inputs(), states[step], numbered(name + "_", k)));
   }
-  return result;
+  return cases;
 }
 
 void save_cases(const std::vector<BenchProblem>& cases, const BenchOptions& options) {

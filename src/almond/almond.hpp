@@ -6,6 +6,7 @@
 #include "almond/dynamics/forces.hpp"
 #include "almond/dynamics/kinematics.hpp"
 #include "almond/model/builder.hpp"
+#include "almond/sim/next_problem.hpp"
 #include "almond/sim/options.hpp"
 #include "almond/sim/state.hpp"
 #include "almond/sim/step.hpp"

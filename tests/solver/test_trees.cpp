@@ -155,6 +155,21 @@ INSTANTIATE_TEST_SUITE_P(Solvers, TreeSolve,
                                            SolverKind::kSpn, SolverKind::kPgs),
                          [](const auto& instance) { return testing::test_name(to_string(instance.param)); });
 
+TEST(SubAdmm, SplittingBodiesOfOneTreeAgrees) {
+  for (const scenes::NamedProblem& named : tree_problems()) {
+    Settings settings;
+    settings.solver = SolverKind::kSubAdmm;
+    settings.tol = 1e-9;
+    settings.budget_ms = 10000.0;
+    const Solution merged = testing::solve_with(named.problem, settings);
+    settings.admm_split_bodies = true;
+    const Solution split = testing::solve_with(named.problem, settings);
+    EXPECT_EQ(split.status, Status::kSolved) << named.name << ": " << to_string(split.status);
+    const double q = testing::free_contact_velocity(named.problem).norm();
+    EXPECT_LE((make_dense_J(named.problem) * (split.v - merged.v)).norm(), testing::tolerance(1e-6 * q)) << named.name;
+  }
+}
+
 TEST(SubAdmm, ArticulatedBodyVariantAgrees) {
   for (const scenes::NamedProblem& named : tree_problems()) {
     Settings settings;

@@ -68,6 +68,7 @@ struct Settings {
   double admm_relax = 1.6;           // over-relaxation, 1: the paper's
   int admm_anderson = 10;            // memory of Anderson acceleration, 0: none
   bool admm_aba = false;             // trees: articulated-body solve instead of the factor
+  bool admm_split_bodies = false;    // (31) also between bodies of one subsystem: each gets a slack of its own
   bool admm_pseudo_density = false;  // β0 from body mass / number of contacts instead of W̄
 
   double pgs_omega = 1.0;

@@ -421,7 +421,7 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
 
   CompileOptions compile;
   compile.whole = settings.solver == SolverKind::kAdmmNoSub;
-  compile.merge_sides = settings.solver != SolverKind::kSubAdmm;
+  compile.merge_sides = !(settings.solver == SolverKind::kSubAdmm && settings.admm_split_bodies);
   compile_islands(problem, compile, w.islands);
   const int count = w.islands.count;
   while (static_cast<int>(w.scratch.size()) < count) w.scratch.push_back(std::make_unique<IslandScratch>());
