@@ -1,5 +1,6 @@
 #include "bench/page.hpp"
 
+#include <cctype>
 #include <cmath>
 
 #include "almond/view/blob.hpp"
@@ -41,6 +42,7 @@ td.n,th.n{text-align:right} td.good{color:var(--good);font-weight:600} td.bad{co
 .legend{display:flex;flex-wrap:wrap;gap:4px 18px;font-size:13px;color:var(--soft);margin:0 0 10px}
 .legend svg{vertical-align:middle;margin-right:6px}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(400px,1fr));gap:14px}
+.two{grid-template-columns:repeat(auto-fill,minmax(min(100%,560px),1fr));margin:14px 0}
 figure{margin:0;border:1px solid var(--line);border-radius:8px;padding:8px;background:#fff}
 figure svg{display:block;width:100%;height:auto}
 figure.wide{max-width:860px}
@@ -102,6 +104,14 @@ const char* tone_class(Tone tone) {
   return "";
 }
 
+/// Numbers like 3.8e-12 stay on one line.
+std::string unbroken(const std::string& text) {
+  std::string out = escape_xml(text);
+  for (std::size_t at = out.find("e-"); at != std::string::npos; at = out.find("e-", at + 2))
+    if (at > 0 && std::isdigit(static_cast<unsigned char>(out[at - 1])) != 0) out.replace(at, 2, "e\u2011");
+  return out;
+}
+
 std::string claims_html(const Report& report) {
   if (report.num_claims() == 0) return "";
   std::string out = "<span class=\"score\">" + std::to_string(report.num_held()) + " of " +
@@ -110,7 +120,7 @@ std::string claims_html(const Report& report) {
   out += "<div class=\"claims\">\n";
   for (const Claim& c : report.claims) {
     out += std::string("<div class=\"claim") + (c.holds ? " holds" : "") + "\"><b>" + escape_xml(c.claim) +
-           "</b><span>expected " + escape_xml(c.expected) + "</span><span>measured " + escape_xml(c.measured) +
+           "</b><span>expected " + unbroken(c.expected) + "</span><span>measured " + unbroken(c.measured) +
            "</span><em>" + (c.holds ? "holds" : "missed") + "</em></div>\n";
   }
   return out + "</div>\n";
@@ -183,7 +193,7 @@ std::string notes_html(const std::vector<std::string>& notes, const char* headin
 
 std::string pictures_html(const std::vector<Picture>& pictures) {
   if (pictures.empty()) return "";
-  std::string out = "<div class=\"grid\">\n";
+  std::string out = "<div class=\"grid two\">\n";
   for (const Picture& picture : pictures)
     out += "<figure><img alt=\"" + escape_xml(picture.caption) + "\" src=\"data:image/png;base64," +
            to_base64(picture.png) + "\"><figcaption>" + escape_xml(picture.caption) + "</figcaption></figure>\n";
@@ -196,7 +206,7 @@ std::string part_html(const Report& part) {
                     "</h2>\n<p class=\"lead\">" + escape_xml(part.lead) + "</p>\n";
   out += pictures_html(part.pictures) + claims_html(part);
   if (!part.figures.empty()) {
-    out += "<div class=\"grid\">\n";
+    out += "<div class=\"grid two\">\n";
     for (const Figure& figure : part.figures)
       out += "<figure id=\"" + escape_xml(figure.name) + "\">" + figure.svg + "</figure>\n";
     out += "</div>\n";

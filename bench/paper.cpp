@@ -58,8 +58,11 @@ void add_picture(Simulation& simulation, const std::string& caption, const std::
   if (camera.size() == 6)
     capture.camera = Camera{Vec3(camera[0], camera[1], camera[2]), Vec3(camera[3], camera[4], camera[5])};
   try {
-    report.pictures.push_back(
-        {caption, capture_png(make_page({make_still(simulation, {}, report.title, {})}), capture)});
+    ReplayOptions plain;
+    plain.hardest = 0;
+    Replay replay(simulation.model(), {}, simulation.options().dt, plain);
+    replay.add_step(simulation, simulation.step());
+    report.pictures.push_back({caption, capture_png(make_page({replay.finish(simulation, {})}), capture)});
   } catch (const Error& error) {
     report.notes.push_back(std::string("no picture: ") + error.what());
   }

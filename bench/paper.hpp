@@ -16,7 +16,7 @@ namespace almond::bench {
 /// Bowl, bowl, plate and pot at rest, with a random wrench on each: forces up to `per_weight` times its weight.
 [[nodiscard]] std::vector<BenchProblem> make_dish_cases(int count, double per_weight, const BenchOptions& options);
 /// The paper does not say how large its wrenches are; these fit its figures, and those are harder.
-inline constexpr double kGentle = 0.3, kModerate = 1.0, kRough = 3.0;
+inline constexpr double kGentle = 0.1, kModerate = 1.0, kRough = 3.0;
 /// Robots of example-robot-data, dropped limp as a cube of robots.
 struct Heap {
   const char* robot;  // "Laikago"

@@ -55,6 +55,13 @@ struct Outcome {
     for (const Run& run : runs) values.push_back(run.certificate.residual);
     return values;
   }
+  /// Until the residual is 1e-8; infinite where it never is [ms].
+  [[nodiscard]] std::vector<double> times_to_target() const {
+    std::vector<double> values;
+    for (const Run& run : runs) values.push_back(run.to_residual);
+    return values;
+  }
+  [[nodiscard]] double half_done() const { return quantile(times_to_target(), 0.5); }
   [[nodiscard]] std::vector<double> times() const {
     std::vector<double> values;
     for (const Run& run : runs) values.push_back(run.time_ms);
@@ -210,8 +217,8 @@ void tabulate(const Comparison& result, const std::string& name, const std::stri
               title,
               "Cold start, one thread. Solved: residual at most 1e-8 when the solver stopped, by tolerance or by the "
               "time limit. Iterations of CANAL are its outer ones. Cost: time per iteration without the preparation.",
-              {"solver", "cases", "solved", "median residual", "worst residual", "median ms", "90 % ms", "iterations",
-               "Newton steps", "cost us"},
+              {"solver", "cases", "solved", "median residual", "worst residual", "ms to 1e-8", "median ms", "90 % ms",
+               "iterations", "Newton steps", "cost us"},
               {}};
   for (std::size_t k = 0; k < result.methods.size(); ++k) {
     const Outcome& o = result.outcomes[k];
@@ -226,8 +233,8 @@ void tabulate(const Comparison& result, const std::string& name, const std::stri
         {text_cell(result.methods[k].name), count_cell(cases),
          count_cell(o.solved, o.solved == static_cast<int>(o.runs.size()) ? Tone::kGood : Tone::kPlain),
          residual_cell(median(residuals)), residual_cell(*std::max_element(residuals.begin(), residuals.end())),
-         time_cell(median(o.times())), time_cell(quantile(o.times(), 0.9)), count_cell(median(iterations)),
-         count_cell(median(steps)),
+         time_cell(o.half_done()), time_cell(median(o.times())), time_cell(quantile(o.times(), 0.9)),
+         count_cell(median(iterations)), count_cell(median(steps)),
          std::isfinite(o.per_iteration_us) ? time_cell(o.per_iteration_us) : text_cell("-")});
   }
   report.tables.push_back(std::move(table));
@@ -248,7 +255,7 @@ double residual_when(const Outcome& outcome, double time_ms) {
 
 std::string residual_text(const Outcome& outcome, double time_ms) {
   return residual_cell(residual_when(outcome, time_ms)).text + " at " + time_cell(time_ms).text +
-         " ms, when CANAL is done";
+         " ms, when CANAL is at 1e-8";
 }
 
 /// Claims that the paper makes of both scenes.
@@ -308,8 +315,8 @@ Report run_bolt_nut(const BenchOptions& options) {
     report.add_claim("SubADMM reaches 1e-8", "residuals of 1e-8 or less",
                      solved_text(plain) + ", " + time_cell(median(plain.times())).text + " ms", plain.solved == all);
     report.add_claim("PGS struggles past 1e-4 in that time", "near 1e-4, far above the others",
-                     residual_text(pgs, median(canal.times())) + "; in the end " + solved_text(pgs),
-                     residual_when(pgs, median(canal.times())) > 1e-6);
+                     residual_text(pgs, canal.half_done()) + "; in the end " + solved_text(pgs),
+                     residual_when(pgs, canal.half_done()) > 1e-6);
     report.add_claim("CANAL is done in about 10 iterations", "about 10 outer iterations",
                      "median " + count_cell(median(iterations_of(canal))).text + ", 90 % " +
                          count_cell(quantile(iterations_of(canal), 0.9)).text,
@@ -348,12 +355,12 @@ void compare_dishes(const DishCases& cases, const BenchOptions& options, Report&
     return;
   }
   report.add_claim("CANAL reaches residuals under 1e-8", "under 1e-8", solved_text(canal), canal.solved == all);
-  report.add_claim("SubADMM struggles to get under 1e-6", "about 1e-6 where CANAL is done",
-                   residual_text(plain, median(canal.times())) + "; in the end " + solved_text(plain),
-                   residual_when(plain, median(canal.times())) > 1e-8);
-  report.add_claim("PGS is worse than both", "worse than SubADMM and CANAL where CANAL is done",
-                   residual_text(pgs, median(canal.times())) + "; in the end " + solved_text(pgs),
-                   residual_when(pgs, median(canal.times())) > residual_when(plain, median(canal.times())));
+  report.add_claim("SubADMM struggles to get under 1e-6", "about 1e-6 when CANAL is done",
+                   residual_text(plain, canal.half_done()) + "; in the end " + solved_text(plain),
+                   residual_when(plain, canal.half_done()) > 1e-8);
+  report.add_claim("PGS is worse than both", "worse than SubADMM and CANAL",
+                   residual_text(pgs, canal.half_done()) + "; in the end " + solved_text(pgs),
+                   residual_when(pgs, canal.half_done()) > residual_when(plain, canal.half_done()));
   claim_costs(result, report);
   report.add_claim("beyond the paper: every case at 1e-8 from a cold start", "all (auto)",
                    solved_text(best) + ", " + time_cell(median(best.times())).text + " ms", best.solved == all);
@@ -369,7 +376,7 @@ Report run_dishes(const std::vector<DishCases>& cases, const BenchOptions& optio
       "Two bowls and a plate of 0.1 kg each under a pot of 5 kg, friction 0.5, at rest with 120 contacts in each of "
       "four "
       "pairs; then a random wrench on each dish at a lever of 5 cm. The paper does not say how large its wrenches are: "
-      "with forces up to 0.3 of a dish's weight CANAL takes the steps and reaches the residual of its Table II, so "
+      "with forces up to a tenth of a dish's weight CANAL takes the steps and reaches the residual of its Table II, so "
       "these are the "
       "cases here; those of up to three times the weight are harder. A case without an answer, with dishes wedged and "
       "pushed at once, is recognised and counted apart.";

@@ -46,5 +46,6 @@ std::vector<LawResult> falling_nut();
 std::vector<LawResult> nested_dishes();
 std::vector<LawResult> ball_in_bowl();
 std::vector<LawResult> poured_balls();
+std::vector<LawResult> round_on_plane();
 
 }  // namespace almond::scenes

@@ -258,6 +258,7 @@ const std::vector<Law>& all_laws() {
       {"nested", nested_dishes},
       {"bowl", ball_in_bowl},
       {"pour", poured_balls},
+      {"round_on_plane", round_on_plane},
   };
   return laws;
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "almond/model/builder.hpp"
+#include "almond/model/profile.hpp"
 #include "almond/model/thread.hpp"
 #include "scenes/law_tools.hpp"
 
@@ -148,6 +150,45 @@ std::vector<LawResult> poured_balls() {
     results.push_back(at_most("balls poured into a cup at " + std::to_string(static_cast<int>(speed)) + " m/s: outside",
                               outcome.metrics.at(0).value, 0.0, ""));
   }
+  // One at a time down along the wall, where the floor is farther than the wall until it is too late.
+  constexpr double kBall = 0.004, kWall = 0.003;
+  double through = 0.0;
+  for (const double speed : {2.0, 3.0, 5.0})
+    for (const double x : {0.0, 0.035, 0.042, 0.044})
+      for (int k = 0; k < 5; ++k) {
+        ModelBuilder builder;
+        builder.add_ground(make_sdf_shape(make_pot(0.05, 0.09, kWall)));
+        const int ball = builder.add_solid("ball", Sphere{kBall}, 0.01, make_translation(x, 0.0, 0.05 + 0.005 * k));
+        VecX v = VecX::Zero(6);
+        v[2] = -speed;
+        builder.set_start_velocity(ball, v);
+        Simulation sim(builder.build());
+        double lowest = kInfinity;
+        for (int i = 0; i < 60; ++i) {
+          sim.step();
+          lowest = std::min(lowest, sim.state().q[2]);
+        }
+        through += lowest < kWall + 0.9 * kBall ? 1.0 : 0.0;
+      }
+  results.push_back(
+      at_most("60 balls down along the wall of a pot at 2 to 5 m/s: through its floor", through, 0.0, ""));
+  return results;
+}
+
+std::vector<LawResult> round_on_plane() {
+  std::vector<LawResult> results;
+  const auto rest = [&](const char* what, const SdfPtr& sdf, double height) {
+    ModelBuilder builder;
+    builder.add_ground(Plane{});
+    builder.add_solid("thing", make_sdf_shape(sdf), 0.1,
+                      make_rotation(Vec3(0.3, 0.2, 0.1).normalized(), 0.4, Vec3(0.0, 0.0, height + 1e-3)));
+    Simulation sim(builder.build());
+    for (int i = 0; i < 240; ++i) sim.step();
+    results.push_back(
+        {std::string(what) + " at rest on a plane: height of its middle", sim.state().q[2], height, 1e-7, "m"});
+  };
+  rest("sphere given by its distance", make_sphere_sdf(0.03), 0.03);
+  rest("the same, grown by 1 cm", make_offset(make_sphere_sdf(0.03), 0.01), 0.04);
   return results;
 }
 

@@ -57,17 +57,17 @@ def test_the_default_solver_solves_every_pile(paper):
 def test_inner_loops_of_the_cascade_never_fail(paper):
     report, *_ = paper
     rows = [row for row in report["tables"]["table2"] if row["method"] == "CANAL"]
-    assert [row["wrench"] for row in rows] == [0.3, 1.0, 3.0]
+    assert [row["wrench"] for row in rows] == [0.1, 1.0, 3.0]
     assert all(row["failure %"] == 0.0 for row in rows)
     # The paper's 30.55 steps and 8.22 decades, on wrenches of its own.
-    assert 20 <= rows[0]["inner iter."] <= 80 and rows[0]["residual"] > 7.0
+    assert 20 <= rows[0]["inner iter."] <= 60 and rows[0]["residual"] > 7.5
 
 
 def test_balls_end_in_the_jar(paper):
     report, *_ = paper
     for row in report["tables"]["pouring"]:
         assert row["in the jar"] == row["balls"]
-        assert row["canal residual"] < row["pgs residual"]
+        assert row["canal warm"] < row["pgs cold"]
 
 
 def test_splitting_keeps_the_residual(paper):

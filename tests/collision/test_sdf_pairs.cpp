@@ -109,6 +109,46 @@ TEST(SdfPairs, BallsTouchEveryWallOfAGroove) {
   }
 }
 
+TEST(SdfPairs, ABallBesideAWallSeesTheFloorThatItReaches) {
+  const Geom pot = make_geom(make_pot(0.05, 0.09, 0.003)), ball = make_geom(Shape(Sphere{0.004}));
+  const Vec3 center(0.0425, 0.0, 0.003 + 0.004 + 0.011);  // its whole surface is nearer to the wall
+  PairOptions options = within(0.0135);
+  options.motion.shift = Vec3(0.0, 0.0, -0.0125);
+  options.motion.unknown = 1e-3;
+  const auto floor_gap = [](const Manifold& found, double up) {
+    double gap = kInfinity;
+    for (const ManifoldPoint& p : found.points)
+      if (up * p.n.z() > 0.9) gap = std::min(gap, p.gap);
+    return gap;
+  };
+  EXPECT_NEAR(floor_gap(collide(pot, Pose{}, ball, make_translation(center), options), 1.0), 0.011, 1e-9);
+  options.motion.shift *= -1.0;  // of the pot past the ball
+  EXPECT_NEAR(floor_gap(collide(ball, make_translation(center), pot, Pose{}, options), -1.0), 0.011, 1e-9);
+  options.motion.shift.setZero();
+  EXPECT_EQ(floor_gap(collide(pot, Pose{}, ball, make_translation(center), options), 1.0), kInfinity);
+}
+
+TEST(SdfPairs, CurvedShapesTouchAPlaneWhereTheyAreNotWhereTheirCornersAre) {
+  const Geom plane = make_geom(Shape(Plane{}));
+  const Pose turn = make_rotation(Vec3(1, 2, 3).normalized(), 0.7, Vec3(0.01, 0.02, 0.0));
+  struct Case {
+    SdfPtr sdf;
+    double lowest;  // below its origin, turned
+  };
+  const Case cases[] = {
+      {make_sphere_sdf(0.03), 0.03},
+      {make_offset(make_sphere_sdf(0.06), 0.01), 0.07},
+      {make_capsule_sdf(0.015, 0.03), 0.015 + 0.03 * std::abs(turn.R(2, 2))},
+  };
+  for (const Case& c : cases) {
+    const Geom shape = make_geom(c.sdf);
+    Pose X = turn;
+    X.p.z() = c.lowest + 2e-5;
+    EXPECT_NEAR(deepest(collide(plane, Pose{}, shape, X, within(1e-3))), 2e-5, 1e-8) << c.sdf->name();
+    EXPECT_NEAR(deepest(collide(shape, X, plane, Pose{}, within(1e-3))), 2e-5, 1e-8) << c.sdf->name();
+  }
+}
+
 TEST(SdfPairs, ExchangedShapesGiveReversedNormals) {
   const Geom bowl = make_geom(make_bowl(0.03, 0.07, 0.055, 0.004)),
              plate = make_geom(make_plate(0.06, 0.105, 0.018, 0.004));

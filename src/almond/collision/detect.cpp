@@ -80,6 +80,7 @@ PairMotion pair_motion(const Geom& a, const Pose& X_a, const GeomMotion& motion_
                        const GeomMotion& motion_b, const CollisionOptions& options) {
   const auto beyond = [](const Geom& geom, const GeomMotion& motion) {
     const double angle = motion.turn.norm();
+    if (angle == 0.0) return motion.spin;  // a plane has no radius to turn with
     return std::max(0.0, motion.spin - geom.radius * angle) + 0.5 * geom.radius * angle * angle;
   };
   return {motion_b.shift - motion_a.shift,

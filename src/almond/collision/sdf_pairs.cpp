@@ -23,6 +23,7 @@ struct Search {
   const PairMotion& motion;
   const Pose& X_W;  // frame of the function in the world
   double side;      // 1: the function is a's, -1: b's
+  bool one_way;     // the function's shape has no triangles that find what lies between corners of the other's
   SdfWorkspace& w;
   SdfCounts& counts;
 
@@ -114,11 +115,12 @@ void take_corners(const Search& s) {
     const SdfSample& lowest = w.at_vertex[i];
     const Vec3 to_j = w.place[j] - w.place[i], to_k = w.place[k] - w.place[i];
     double fall = std::min(lowest.g.dot(to_j), lowest.g.dot(to_k));
-    if (lowest.d + std::min(fall, 0.0) > s.margin) continue;
-    if (fall < -kFlat * s.radius && s.other.field != nullptr) {
+    if (lowest.d + std::min(fall, 0.0) > s.margin + (s.one_way ? s.other.chord_error : 0.0)) continue;
+    if (s.other.field != nullptr && (s.one_way || fall < -kFlat * s.radius)) {
       // The triangle is a chord. Along the surface itself φ falls by its gradient in the tangent plane.
       const Vec3 m = s.X.R * s.other.normals[w.vertices[i]], along = lowest.g - lowest.g.dot(m) * m;
-      fall = std::max(fall, std::min(along.dot(to_j), along.dot(to_k)));
+      const double bulging = std::min(along.dot(to_j), along.dot(to_k));
+      fall = s.one_way ? bulging : std::max(fall, bulging);
     }
     if (fall < -kFlat * s.radius) w.inner.push_back(t);
     if (w.taken[i] != 0 || fall < -kFlat * s.radius || !s.counts_at(w.place[i], lowest.g, lowest.d)) continue;
@@ -279,6 +281,7 @@ void search(const SdfSolid& a, const Pose& X_a, const SdfSolid& b, const Pose& X
                  options.motion,
                  X_a,
                  side,
+                 a.surface.triangles.empty(),
                  w,
                  counts};
   w.found.clear();
@@ -326,6 +329,38 @@ void search_ball(const Sdf& field, const Vec3& center, double radius, double mar
   }
 }
 
+/// What a ball meets on its way: near a wall every point of it is nearest to the wall, and a floor that it reaches
+/// within the step is not seen from where it is. Each surface it would touch later becomes the plane it has there, with
+/// the gap that the ball has to it now. `way`: of the ball in the frame of the function.
+void search_way(const Sdf& field, const Vec3& center, const Vec3& way, double radius, double margin, SdfWorkspace& w) {
+  constexpr double kPerRadius = 0.5, kApart = 0.95;  // between two looks; cosine
+  const double length = way.norm();
+  if (!(length > kPerRadius * radius) || !std::isfinite(length)) return;
+  SdfBlock block;
+  const int count = std::min(SdfBlock::kSize, static_cast<int>(length / (kPerRadius * radius)) + 1);
+  for (int k = 1; k <= count; ++k) block.add(center + static_cast<double>(k) / count * way);
+  field.sample(block);
+  for (int k = 0; k < count; ++k) {
+    if (block.d[k] < 0.0) break;  // its middle is inside: what comes next is the way out
+    const Vec3 n = block.gradient(k);
+    if (block.d[k] > radius + margin || n.dot(way) >= 0.0) continue;
+    if (std::any_of(w.found.begin(), w.found.end(), [&](const SdfContact& c) { return c.n.dot(n) > kApart; })) continue;
+    const double gap = block.d[k] - radius - n.dot(block.point(k) - center);
+    w.found.push_back({center - radius * n, n, gap, static_cast<std::uint32_t>(w.found.size())});
+  }
+}
+
+/// A ball at `p` against the function of a shape at X; side = 1: the function is a's, -1: b's.
+void search_with_ball(const SdfSolid& solid, const Pose& X, const Vec3& p, double radius, double side,
+                      const PairOptions& options, SdfWorkspace& w) {
+  const Vec3 center = X.inverse() * p;
+  search_ball(*solid.field, center, radius, options.margin, w);
+  const PairMotion& m = options.motion;
+  if (!std::isfinite(m.unknown)) return;
+  const Vec3 way = m.shift + m.turn_b.cross(p - m.center_b) - m.turn_a.cross(p - m.center_a);
+  search_way(*solid.field, center, side * (X.R.transpose() * way), radius, m.unknown, w);
+}
+
 /// Into the world; side = 1: the function is a's, -1: b's.
 void hand_over(const Pose& X, double side, std::uint32_t name, const SdfWorkspace& w, Manifold& manifold) {
   for (const SdfContact& c : w.found) {
@@ -350,20 +385,25 @@ void merge_points(double distance, Manifold& manifold) {
   points.erase(points.begin() + static_cast<std::ptrdiff_t>(kept), points.end());
 }
 
-/// The half-space below a plane against the corners of b's triangles.
-void search_plane(const Pose& X_a, const SdfSolid& b, const Pose& X_b, const PairOptions& options, double side,
-                  SdfCounts& counts, Manifold& manifold) {
-  const Vec3 n = X_a.R.col(2), m = X_b.R.transpose() * n;
-  const double offset = n.dot(X_b.p - X_a.p);
-  const std::vector<Vec3>& vertices = b.surface.vertices;
-  for (std::size_t v = 0; v < vertices.size(); ++v) {
-    const double gap = m.dot(vertices[v]) + offset;
-    if (gap > options.margin) continue;
-    const Vec3 p = X_b * vertices[v];
-    if (gap > options.motion.closing(p, side * n)) continue;
-    manifold.points.push_back({p - 0.5 * gap * n, side * n, gap, static_cast<std::uint32_t>(v)});
+/// The half-space below z = 0.
+struct PlaneSdf final : PointwiseSdf<PlaneSdf> {
+  void at(double, double, double z, double& d, double& gx, double& gy, double& gz) const {
+    d = z;
+    gx = gy = 0.0;
+    gz = 1.0;
   }
-  counts.vertices += static_cast<int>(vertices.size());
+  [[nodiscard]] Aabb bounds() const override { return {Vec3::Constant(-kInfinity), Vec3(kInfinity, kInfinity, 0.0)}; }
+  [[nodiscard]] std::string name() const override { return "plane"; }
+  void add_surface(const SurfaceOptions&, TriangleSoup&) const override {}
+};
+
+const SdfSolid& plane_solid() {
+  static const SdfSolid solid = [] {
+    SdfSolid plane;
+    plane.field = std::make_shared<PlaneSdf>();
+    return plane;
+  }();
+  return solid;
 }
 
 }  // namespace
@@ -371,18 +411,22 @@ void search_plane(const Pose& X_a, const SdfSolid& b, const Pose& X_b, const Pai
 SdfCounts collide_sdf(const Geom& a, const Pose& X_a, const Geom& b, const Pose& X_b, const PairOptions& options,
                       SdfWorkspace& w, Manifold& manifold) {
   SdfCounts counts;
-  const double radius = std::min(a.radius, b.radius);
+  // A plane has no size of its own.
+  const bool plane_a = std::holds_alternative<Plane>(a.shape), plane_b = std::holds_alternative<Plane>(b.shape);
+  const double radius = plane_a ? b.radius : (plane_b ? a.radius : std::min(a.radius, b.radius));
   const auto* ball_a = std::get_if<Sphere>(&a.shape);
   const auto* ball_b = std::get_if<Sphere>(&b.shape);
-  if (std::holds_alternative<Plane>(a.shape)) {
-    search_plane(X_a, *b.solid, X_b, options, 1.0, counts, manifold);
-  } else if (std::holds_alternative<Plane>(b.shape)) {
-    search_plane(X_b, *a.solid, X_a, options, -1.0, counts, manifold);
+  if (plane_a) {
+    search(plane_solid(), X_a, *b.solid, X_b, 1.0, options, radius, w, counts);
+    hand_over(X_a, 1.0, 0, w, manifold);
+  } else if (plane_b) {
+    search(plane_solid(), X_b, *a.solid, X_a, -1.0, options, radius, w, counts);
+    hand_over(X_b, -1.0, 0, w, manifold);
   } else if (ball_b != nullptr) {
-    search_ball(*a.solid->field, X_a.inverse() * X_b.p, ball_b->radius, options.margin, w);
+    search_with_ball(*a.solid, X_a, X_b.p, ball_b->radius, 1.0, options, w);
     hand_over(X_a, 1.0, 0, w, manifold);
   } else if (ball_a != nullptr) {
-    search_ball(*b.solid->field, X_b.inverse() * X_a.p, ball_a->radius, options.margin, w);
+    search_with_ball(*b.solid, X_b, X_a.p, ball_a->radius, -1.0, options, w);
     hand_over(X_b, -1.0, 0, w, manifold);
   } else {
     if (a.solid->field != nullptr) {
