@@ -152,16 +152,31 @@ int root_of(const Model& model, int body) {
 /// Links of one mechanism that lie in each other at the start. Things that lie about are pushed apart instead.
 void exclude_pairs(ModelBuilder& builder, const Model& model, const std::vector<Part>& parts, FileNotes& notes) {
   constexpr double kDepth = 1e-4;  // [m]
-  int count = 0;
-  Overlap deepest;
+  int count = 0, pushed = 0;
+  Overlap deepest, deepest_pushed;
   for (const Overlap& overlap : find_overlaps(model, model.q0, kDepth)) {
     const bool own = std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
       return overlap.body_a >= part.first_body && overlap.body_b < part.end_body;
     });
-    if (!own || root_of(model, overlap.body_a) != root_of(model, overlap.body_b)) continue;
+    if (!own || root_of(model, overlap.body_a) != root_of(model, overlap.body_b)) {
+      ++pushed;
+      if (overlap.depth > deepest_pushed.depth) deepest_pushed = overlap;
+      continue;
+    }
     builder.exclude(overlap.body_a, overlap.body_b);
     ++count;
     if (overlap.depth > deepest.depth) deepest = overlap;
+  }
+  if (pushed > 0) {
+    const auto name = [&](int geom) {
+      const Geom& g = model.geoms[geom];
+      return quote(g.body == kGround ? g.name : model.bodies[g.body].name);
+    };
+    notes.said.push_back(
+        (pushed == 1 ? "one pair of things overlaps" : std::to_string(pushed) + " pairs of things overlap") +
+        std::string(" at the start and will be pushed apart, ") + (pushed == 1 ? "" : "the deepest ") +
+        name(deepest_pushed.geom_a) + " and " + name(deepest_pushed.geom_b) + " by " +
+        to_text(1e3 * deepest_pushed.depth) + " mm");
   }
   if (count == 0) return;
   notes.said.push_back(std::to_string(count) + " pairs of links overlap at the start and do not collide, the deepest " +

@@ -213,6 +213,17 @@ TEST(SdfPairs, ANutSitsInTheMiddleOfItsPlay) {
   }
 }
 
+TEST(SdfPairs, OverlapsAreSeenAlsoWhereNothingTouches) {
+  const Geom bowl = make_geom(make_bowl(0.03, 0.07, 0.055, 0.004));
+  const auto overlap = [&](double up) { return sdf_overlap(bowl, Pose{}, bowl, make_translation(0.0, 0.0, up)); };
+  EXPECT_GT(overlap(0.0), 2e-4);  // one and the same place
+  EXPECT_GT(overlap(1e-3), 5e-4);
+  EXPECT_EQ(overlap(0.01), 0.0);
+  const Geom ball = make_geom(make_sphere_sdf(0.02)), box = make_geom(make_box_sdf(Vec3(0.05, 0.05, 0.05)));
+  EXPECT_NEAR(sdf_overlap(ball, make_translation(0.0, 0.0, 0.067), box, Pose{}), 3e-3, 2e-4);
+  EXPECT_EQ(sdf_overlap(ball, make_translation(0.0, 0.0, 0.0701), box, Pose{}), 0.0);
+}
+
 TEST(ReduceCloud, ARingKeepsItsRing) {
   // The foot of a pot on a plate: thousands of points, all the way round.
   Manifold ring;

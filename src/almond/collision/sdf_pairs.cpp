@@ -408,6 +408,28 @@ const SdfSolid& plane_solid() {
 
 }  // namespace
 
+double sdf_overlap(const Geom& a, const Pose& X_a, const Geom& b, const Pose& X_b) {
+  constexpr double kInwards = 5e-3;  // of the radius: where two surfaces coincide, what is below them tells
+  if (a.solid == nullptr || b.solid == nullptr) return 0.0;
+  double depth = 0.0;
+  const auto look = [&](const SdfSolid& function, const Pose& X_f, const SdfSolid& corners, const Pose& X_c,
+                        double inwards) {
+    if (function.field == nullptr) return;
+    const Pose X{X_f.R.transpose() * X_c.R, X_f.R.transpose() * (X_c.p - X_f.p)};
+    const std::vector<Vec3>&vertices = corners.surface.vertices, &normals = corners.normals;
+    for (const double way : {0.0, inwards}) {
+      if (way > 0.0 && normals.size() != vertices.size()) continue;
+      sample_all(
+          *function.field, static_cast<int>(vertices.size()),
+          [&](int i) -> Vec3 { return X * (way > 0.0 ? Vec3(vertices[i] - way * normals[i]) : vertices[i]); },
+          [&](int, const SdfSample& sample) { depth = std::max(depth, -sample.d); });
+    }
+  };
+  look(*a.solid, X_a, *b.solid, X_b, kInwards * b.radius);
+  look(*b.solid, X_b, *a.solid, X_a, kInwards * a.radius);
+  return depth;
+}
+
 SdfCounts collide_sdf(const Geom& a, const Pose& X_a, const Geom& b, const Pose& X_b, const PairOptions& options,
                       SdfWorkspace& w, Manifold& manifold) {
   SdfCounts counts;

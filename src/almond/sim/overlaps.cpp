@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "almond/collision/sdf_pairs.hpp"
 #include "almond/dynamics/kinematics.hpp"
 
 namespace almond {
@@ -21,6 +22,18 @@ std::vector<Overlap> find_overlaps(const Model& model, const VecX& q, double dep
       overlap = {std::min(point.body_a, point.body_b), std::max(point.body_a, point.body_b), point.geom_a, point.geom_b,
                  -point.gap};
   }
+  // Signed distance shapes may lie in each other without a contact.
+  for (int i = 0; i < model.num_geoms(); ++i)
+    for (int k = i + 1; k < model.num_geoms(); ++k) {
+      const Geom &a = model.geoms[i], &b = model.geoms[k];
+      const bool sdf = std::holds_alternative<SdfShape>(a.shape) || std::holds_alternative<SdfShape>(b.shape);
+      if (!sdf || !may_collide(model, i, k)) continue;
+      if ((kin.X_WG[k].p - kin.X_WG[i].p).norm() > a.radius + b.radius) continue;
+      const double inside = sdf_overlap(a, kin.X_WG[i], b, kin.X_WG[k]);
+      if (inside <= depth) continue;
+      Overlap& overlap = found[std::minmax(a.body, b.body)];
+      if (inside > overlap.depth) overlap = {std::min(a.body, b.body), std::max(a.body, b.body), i, k, inside};
+    }
   std::vector<Overlap> overlaps;
   for (const auto& [bodies, overlap] : found) overlaps.push_back(overlap);
   return overlaps;
