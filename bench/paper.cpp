@@ -60,7 +60,7 @@ void add_picture(Simulation& simulation, const std::string& caption, const std::
   try {
     ReplayOptions plain;
     plain.hardest = 0;
-    Replay replay(simulation.model(), {}, simulation.options().dt, plain);
+    Replay replay(simulation.model(), make_looks(simulation.model(), {}), simulation.options().dt, plain);
     replay.add_step(simulation, simulation.step());
     report.pictures.push_back({caption, capture_png(make_page({replay.finish(simulation, {})}), capture)});
   } catch (const Error& error) {

@@ -245,7 +245,7 @@ Report run_subadmm_ablation(const BenchOptions& options) {
   if (options.pictures) {
     Simulation heap(make_heap_model(kHeaps[0]));
     for (int k = 0; k < 200; ++k) static_cast<void>(heap.step());
-    add_picture(heap, "8 Laikagos dropped on the floor, and their contacts", {2.6, -2.0, 1.4, 0.4, 0.3, 0.2}, true,
+    add_picture(heap, "8 Laikagos dropped on the floor, and their contacts", {2.0, -1.5, 1.0, 0.4, 0.3, 0.15}, true,
                 options, report);
   }
   return report;

@@ -178,14 +178,22 @@ Report run_pouring(const BenchOptions& options) {
                    "SubADMM: " + residual_cell(low).text + " with " + std::to_string(sizes.front().balls) + ", " +
                        residual_cell(high).text + " with " + std::to_string(sizes.back().balls),
                    high < 10.0 * low);
+  report.notes.push_back(
+      "our PGS keeps velocities instead of the Delassus matrix: a sweep costs the same per contact however many there "
+      "are, "
+      "so that its exponent is that of SubADMM, not above it");
+  report.notes.push_back(
+      "PGS fares better here than in the paper: what it has most trouble with, the hand of a stiff robot around the "
+      "light "
+      "bottle, is not part of this scene");
   if (options.pictures) {
     scenes::Scene scene = scenes::make_bottle_scene(45);
     Simulation sim(scene.model, scene.options);
-    for (int k = 0; k < 290; ++k) {
+    for (int k = 0; k < 330; ++k) {
       scene.control(sim);
       static_cast<void>(sim.step());
     }
-    add_picture(sim, "45 balls poured from a bottle into a jar", {0.12, -0.25, 0.2, 0.0, 0.0, 0.07}, false, options,
+    add_picture(sim, "45 balls poured from a bottle into a jar", {0.2, -0.36, 0.26, -0.02, 0.0, 0.1}, false, options,
                 report);
   }
   return report;
