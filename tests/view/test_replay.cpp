@@ -104,6 +104,22 @@ TEST(Blob, DifferencesWrapAround) {
   EXPECT_EQ(reader.array(json), std::vector<double>(values.begin(), values.end()));
 }
 
+TEST(Frame, SharesOfContactsMakeUpTheResidualOfTheStep) {
+  const scenes::Scene scene = scenes::make_scene("tower");
+  StepOptions options = scene.options;
+  options.solver.solver = SolverKind::kPgs;
+  options.solver.max_iterations = 2;  // far from solved, so that rounding does not count
+  Simulation sim(scene.model, options);
+  const StepReport report = sim.step();
+  Frame frame;
+  record_step(sim, frame);
+  ASSERT_GT(frame.contacts.size(), 4U);
+  double sum = 0.0;
+  for (const FrameContact& contact : frame.contacts) sum += contact.residual * contact.residual;
+  EXPECT_GT(report.residual, 1e-9);
+  EXPECT_NEAR(std::sqrt(sum), report.residual, 1e-6 * report.residual);
+}
+
 TEST(Replay, HoldsPosesContactsAndFigures) {
   const scenes::Scene scene = scenes::make_scene("tower");
   Simulation sim(scene.model, scene.options);

@@ -128,12 +128,12 @@ export class App {
     if (!world) return;
     const several = this.worlds.length > 1;
     const any = this.worlds.some((each) => each.replay.contacts || each.contacts.count);
-    const untold = this.worlds.some((each) => Number.isNaN(each.worst()));
+    const untold = this.worlds.some((each) => each.untold);
     this.legend.update(this.store.value, world.marks.range, any, untold);
     const parts = [`step ${world.step}`];
     if (any && !several) {
       parts.push(`${world.contacts.count} contact${world.contacts.count === 1 ? '' : 's'}`);
-      if (world.contacts.count && !Number.isNaN(world.worst())) parts.push(`residual ${short(world.worst())}`);
+      if (world.contacts.count && !Number.isNaN(world.residual)) parts.push(`residual ${short(world.residual)} N s`);
     }
     this.status.textContent = several ? '' : parts.join('  ·  ');
   }

@@ -1,5 +1,6 @@
 // A replay seen as a function of time: poses between frames, contacts of a frame, and what the whole recording spans.
 import type { Contacts, Replay } from './format';
+import { lowerBound } from './search';
 import { geomRadius } from './shapes';
 
 export interface Box {
@@ -62,6 +63,14 @@ export class Clip {
       p[i] = positionScale * (position[pa + i] + s * (position[pb + i] - position[pa + i]));
     for (let i = 0, qa = a * bodies * 4, qb = b * bodies * 4; i < 4 * bodies; i += 4)
       slerp(quaternion, qa + i, quaternion, qb + i, s, q, i);
+  }
+
+  /** The residual [N s] of the step that a frame shows; NaN where nobody tells. The last frame shows the step before it. */
+  residualAt(frame: number): number {
+    const series = this.replay.series.find((each) => each.name === 'residual');
+    if (!series) return NaN;
+    const i = lowerBound(series.time, this.replay.time[frame] + 1e-9) - 1;
+    return i >= 0 ? series.values[i] : NaN;
   }
 
   contactsAt(frame: number): Contacts {

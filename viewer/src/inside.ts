@@ -8,6 +8,7 @@ import { curveColor } from './compare';
 import type { World } from './world';
 
 const rowsShown = 200;
+const shareMeans = "The contact's share of the step's residual: the root of the sum of their squares is the residual";
 
 interface Row {
   names: string;
@@ -218,7 +219,7 @@ export class InsidePanel {
       'h3',
       {},
       rows.length === 1 ? '1 contact' : `${rows.length} contacts`,
-      rows.length ? (told ? ', worst first' : ', strongest first') : '',
+      rows.length ? (told ? ', largest share of the residual first' : ', strongest first') : '',
     );
     if (!rows.length) return [title];
     const gaps = rows.some((row) => row.gap !== null);
@@ -229,7 +230,7 @@ export class InsidePanel {
       h('th', {}, 'mode'),
       h('th', { class: 'number' }, 'force [N]'),
       gaps ? h('th', { class: 'number' }, 'gap [mm]') : null,
-      told ? h('th', { class: 'number' }, 'residual') : null,
+      told ? h('th', { class: 'number', title: shareMeans }, 'share [N s]') : null,
     );
     const body = rows.slice(0, rowsShown).map((row) =>
       h(
@@ -253,7 +254,7 @@ export class InsidePanel {
     const out: HTMLElement[] = [title, h('table', { class: 'contact-table' }, head, ...body)];
     if (rows.length > rowsShown)
       out.push(
-        h('div', { class: 'soft' }, `and ${rows.length - rowsShown} with smaller ${told ? 'residuals' : 'forces'}`),
+        h('div', { class: 'soft' }, `and ${rows.length - rowsShown} with smaller ${told ? 'shares' : 'forces'}`),
       );
     return out;
   }

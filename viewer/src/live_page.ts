@@ -63,7 +63,7 @@ export function startLive(): void {
   void link.connect();
   app.run(() => {
     if (!newest || !world || newest.p.length !== 3 * world.replay.bodies.length) return;
-    world.showLive(newest.step, newest.time, newest.p, newest.q, contactsOf(newest.contacts ?? []));
+    world.showLive(newest, contactsOf(newest.contacts ?? []));
     const { time } = newest;
     newest = null;
     puller.update();

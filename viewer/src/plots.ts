@@ -1,5 +1,6 @@
 // One plot on a canvas: a few curves over a common axis, a cursor, and values there. Used for series and solver traces.
 import { h, power, short } from './dom';
+import { lowerBound } from './search';
 
 export interface Curve {
   x: ArrayLike<number>;
@@ -194,17 +195,6 @@ function drawCurve(
     flush();
   }
   g.stroke();
-}
-
-function lowerBound(x: ArrayLike<number>, value: number): number {
-  let low = 0;
-  let high = x.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (x[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function valueAt(curve: Curve, x: number): number | undefined {

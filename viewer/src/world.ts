@@ -2,6 +2,7 @@
 import { Clip, typicalForce, type Extent } from './clip';
 import { ContactMarks } from './contacts';
 import type { Contacts, Replay } from './format';
+import type { LiveState } from './live';
 import { SceneView } from './scene';
 import type { Settings } from './store';
 import { walls } from './walls';
@@ -15,6 +16,8 @@ export class World {
   frame = 0;
   time: number;
   step: number;
+  /** Of the step shown, as the curve has it [N s]; NaN where nobody tells. */
+  residual = NaN;
   private p: Float32Array;
   private q: Float32Array;
   private drawn: Contacts | null = null;
@@ -47,15 +50,18 @@ export class World {
     this.view.setPose(this.p, this.q);
     const frame = clip.frameAt(this.time);
     this.step = replay.step[frame];
+    this.residual = clip.residualAt(frame);
     if (frame !== this.frame || !this.drawn) {
       this.frame = frame;
       this.setContacts(clip.contactsAt(frame));
     }
   }
 
-  showLive(step: number, time: number, p: ArrayLike<number>, q: ArrayLike<number>, contacts: Contacts): void {
-    this.step = step;
-    this.time = time;
+  showLive(state: LiveState, contacts: Contacts): void {
+    const { p, q } = state;
+    this.step = state.step;
+    this.time = state.time;
+    this.residual = state.values?.residual ?? NaN;
     this.view.setPose(p, q);
     this.p.set(p);
     this.q.set(q);
@@ -79,12 +85,9 @@ export class World {
     this.marks.set(this.contacts, settings);
   }
 
-  /** The largest residual among the contacts of the moment; NaN where none is told. */
-  worst(): number {
-    let worst = this.contacts.count ? NaN : 0;
-    for (let i = 0; i < this.contacts.count; ++i)
-      if (!(this.contacts.residual[i] <= worst)) worst = this.contacts.residual[i];
-    return worst;
+  /** Whether there are contacts of which nobody tells how well they were solved. */
+  get untold(): boolean {
+    return this.contacts.count > 0 && this.contacts.residual.some(Number.isNaN);
   }
 
   pairName(i: number): string {

@@ -37,6 +37,17 @@ describe('replay', { skip }, () => {
     await context.close();
   });
 
+  test('the header tells the residual that the curve has at this step', async () => {
+    const { page, context } = await fresh('#t=1.1');
+    const step = Number(/step (\d+)/.exec(await page.textContent('.status'))[1]);
+    const value = first.series.values.residual[step];
+    const plot = page.locator('.plot').filter({ hasText: 'residual' }).first();
+    const [, text] = /residual (.* N s)$/.exec(await page.textContent('.status'));
+    assert.equal(await plot.locator('.plot-value').textContent(), text);
+    assert.match(text, new RegExp(`^${value.toExponential(1).slice(0, 3)}`));
+    await context.close();
+  });
+
   test('shows different pictures at different times', async () => {
     const { page, context } = await fresh('#t=0&contacts=0&forces=0');
     const early = await pixels(page);
@@ -196,7 +207,7 @@ describe('replay', { skip }, () => {
     );
     await ready(page);
     assert.match(await page.locator('.legend').textContent(), /not known/);
-    assert.match(await page.locator('#inside').textContent(), /worst first/);
+    assert.match(await page.locator('#inside').textContent(), /largest share of the residual first/);
     await page.locator('#inside .segments button').nth(1).click();
     assert.match(await page.locator('#inside').textContent(), /strongest first/);
     assert.deepEqual(await page.locator('#inside th').allTextContents(), ['between', 'mode', 'force [N]']);

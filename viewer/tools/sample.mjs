@@ -129,7 +129,7 @@ export function pile({ variant = 0, seconds = 2.5, residuals: told = true } = {}
       const iterations = touching.length ? 3 + Math.floor(0.1 * touching.length + 6 * roll()) : 0;
       series.time.push(time);
       const { values } = series;
-      values.residual.push(touching.length ? Math.max(...residuals) : 0);
+      values.residual.push(Math.hypot(...residuals));
       values.contacts.push(touching.length);
       values.iterations.push(iterations);
       values['step time'].push(0.05 + 0.012 * touching.length * (0.8 + 0.4 * roll()));

@@ -25,12 +25,14 @@ void record_step(const Simulation& simulation, Frame& frame) {
   frame.time = simulation.state().time - dt;
   frame.bodies = last.kinematics.X_WB;
   frame.contacts.resize(last.contacts.points.size());
+  const ContactProblem& problem = last.assembly.problem;
+  const int constraints = problem.num_contacts() + problem.num_scalar_rows();
   for (std::size_t i = 0; i < frame.contacts.size(); ++i) {
     const ContactPoint& point = last.contacts.points[i];
-    const Contact& contact = last.assembly.problem.contacts[i];
+    const Contact& contact = problem.contacts[i];
     const Vec3 lambda = last.solution.lambda.segment<3>(static_cast<Eigen::Index>(3 * i));
     Vec3 projected;
-    project_strict(contact.mu, lambda - contact_velocity(last.assembly.problem, contact, last.solution.v), projected);
+    project_strict(contact.mu, lambda - contact_velocity(problem, contact, last.solution.v), projected);
     frame.contacts[i] = {.geom_a = point.geom_a,
                          .geom_b = point.geom_b,
                          .p = point.p,
@@ -38,7 +40,7 @@ void record_step(const Simulation& simulation, Frame& frame) {
                          .force = last.assembly.frames[i] * lambda / dt,
                          .mode = last.solution.certificate.mode[i],
                          .gap = point.gap,
-                         .residual = (lambda - projected).norm(),
+                         .residual = (lambda - projected).norm() / constraints,
                          .mu = contact.mu};
   }
 }

@@ -11,7 +11,8 @@ struct FrameContact {
   Vec3 force = Vec3::Zero();                 // on b, world: impulse / dt [N]
   ContactMode mode = ContactMode::kOpen;
   double gap = 0.0;       // [m]
-  double residual = 0.0;  // ‖λ - T(λ - w)‖ of this contact [N s]
+  double residual = 0.0;  // its share of the step's: ‖λ - T(λ - w)‖ / (contacts + rows) [N s]; the norm over all
+                          // constraints is the certificate's residual
   double mu = 0.0;
 };
 
