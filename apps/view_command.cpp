@@ -23,7 +23,7 @@ struct ViewArguments {
   SceneArguments scene;
   std::string host = "127.0.0.1";
   int port = 0;
-  bool no_browser = false;
+  bool no_browser = false, no_wait = false;
 };
 
 LiveWorld make_world(const SceneArguments& arguments) {
@@ -54,7 +54,7 @@ int run_view(ViewArguments& arguments) {
   } else {
     page = page_alone();
     arguments.scene.looks = true;
-    live = std::make_unique<Live>([&arguments] { return make_world(arguments.scene); });
+    live = std::make_unique<Live>([&arguments] { return make_world(arguments.scene); }, !arguments.no_wait);
   }
   const InterruptGuard interrupt;
   Server server(arguments.host, arguments.port, std::move(page), live.get());
@@ -76,6 +76,7 @@ Action add_view_command(CLI::App& command) {
   command.add_option("--host", o->host, "address to listen at (default 127.0.0.1: this machine only)");
   expect_whole(command.add_option("--port", o->port, "port (default 0: the first free one from 8137)"));
   command.add_flag("--no-browser", o->no_browser, "only print the address");
+  command.add_flag("--no-wait", o->no_wait, "run at once (default: from when the first page looks)");
   return [o] { return run_view(*o); };
 }
 

@@ -248,6 +248,15 @@ def test_live_view_runs_and_obeys(viewer):
     assert viewer.end() == 0
 
 
+def test_live_view_starts_when_somebody_looks():
+    for words, early in (((), True), (("--no-wait",), False)):
+        viewer = Viewer("tower", *words)
+        assert viewer.ask("GET", "/api/scene")[0] == 200
+        time.sleep(1.0)
+        assert (next(viewer.snapshots())["time"] < 0.5) == early
+        assert viewer.end() == 0
+
+
 def test_live_view_refuses_others(viewer):
     own = viewer.host
     assert viewer.ask("GET", "/", Origin="http://" + own)[0] == 200

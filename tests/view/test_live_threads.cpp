@@ -73,6 +73,17 @@ TEST(Live, RunsInRealTimePausesAndSteps) {
   EXPECT_EQ(again["step"], 0);
 }
 
+TEST(Live, StandsStillUntilSomebodyLooks) {
+  Live live(make_world, true);
+  std::int64_t seen = 0;
+  EXPECT_EQ(Json::parse(live.wait_for_snapshot(seen, 5000.0))["time"], 0.0);
+  EXPECT_TRUE(live.wait_for_snapshot(seen, 200.0).empty());
+  live.let_go();
+  const Json first = Json::parse(live.wait_for_snapshot(seen, 5000.0));
+  EXPECT_LT(first["time"].get<double>(), 0.1);  // what was missed is not caught up
+  wait_for(live, [](const Json& s) { return s["time"] > 0.05; });
+}
+
 TEST(Live, HandDragsABody) {
   Live live(make_world);
   live.post(R"({"type":"drag","body":0,"local":[0,0,0],"target":[0.3,0.2,0.6]})");

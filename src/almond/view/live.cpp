@@ -55,7 +55,7 @@ struct Live::Impl {
   std::deque<Command> commands;
   std::string snapshot;
   std::int64_t number = 0, worlds = 0;
-  bool stopped = false, paused = false;
+  bool stopped = false, paused = false, held = false;
   bool stepped = false;  // the simulation's last() holds a step
   double speed = 1.0, friction = 1.0;
   Drag drag;
@@ -211,7 +211,7 @@ struct Live::Impl {
   void obey(const Command& command) {
     switch (command.kind) {
       case Command::Kind::kPlay:
-        paused = false;
+        paused = held = false;
         restart_clock();
         break;
       case Command::Kind::kPause:
@@ -332,17 +332,19 @@ struct Live::Impl {
         }
         fresh = true;
       }
-      if (!paused) keep_up();
-      if (!paused || fresh) publish();
+      const bool runs = !paused && !held;
+      if (runs) keep_up();
+      if (runs || fresh) publish();
       fresh = false;
       next = std::max(next + std::chrono::microseconds(static_cast<int>(1e3 * kFrameMs)), Clock::now());
-      changed.wait_until(lock, next, [this] { return stopped || (paused && !commands.empty()); });
+      changed.wait_until(lock, next, [this] { return stopped || ((paused || held) && !commands.empty()); });
     }
   }
 };
 
-Live::Live(std::function<LiveWorld()> make) : impl_(std::make_unique<Impl>()) {
+Live::Live(std::function<LiveWorld()> make, bool held) : impl_(std::make_unique<Impl>()) {
   impl_->make = std::move(make);
+  impl_->held = held;
   impl_->start_world();
   impl_->thread = std::thread([this] { impl_->run(); });
 }
@@ -388,6 +390,13 @@ std::string Live::wait_for_snapshot(std::int64_t& seen, double timeout_ms) {
   if (impl_->stopped || impl_->number <= seen) return {};
   seen = impl_->number;
   return impl_->snapshot;
+}
+
+void Live::let_go() {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->held) return;
+  impl_->held = false;
+  impl_->restart_clock();
 }
 
 std::int64_t Live::world_number() const {

@@ -22,8 +22,8 @@ struct LiveWorld {
 
 class Live {
  public:
-  /// Makes the world anew at every reset.
-  explicit Live(std::function<LiveWorld()> make);
+  /// Makes the world anew at every reset. `held`: it stands still until somebody looks, so that nothing is missed.
+  explicit Live(std::function<LiveWorld()> make, bool held = false);
   ~Live();
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
@@ -36,6 +36,8 @@ class Live {
   /// The next snapshot (JSON) after the one numbered `seen`, and its number; waits for it up to `timeout_ms`. Empty:
   /// there was none, or the end has come.
   [[nodiscard]] std::string wait_for_snapshot(std::int64_t& seen, double timeout_ms);
+  /// Somebody looks: a world that was held starts.
+  void let_go();
   /// Grows when the world was made anew, so that a page knows that it must look again.
   [[nodiscard]] std::int64_t world_number() const;
 

@@ -97,6 +97,7 @@ struct Server::Impl {
       response.set_header("Content-Disposition", "attachment; filename=\"problem.npz\"");
     });
     server.Get("/api/stream", [this](const httplib::Request&, httplib::Response& response) {
+      live->let_go();
       response.set_chunked_content_provider(
           "text/event-stream", [this, seen = std::int64_t{0}, world = std::int64_t{-1}](
                                    std::size_t, httplib::DataSink& sink) mutable { return stream(sink, seen, world); });
