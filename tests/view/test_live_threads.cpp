@@ -86,14 +86,25 @@ TEST(Live, StandsStillUntilSomebodyLooks) {
 
 TEST(Live, HandDragsABody) {
   Live live(make_world);
-  live.post(R"({"type":"drag","body":0,"local":[0,0,0],"target":[0.3,0.2,0.6]})");
   // The spring holds it where the hand is, less its weight: g / 15² below.
-  const Json held = wait_for(live, [](const Json& s) {
+  const Json held = wait_for(live, [&](const Json& s) {
+    live.post(R"({"type":"drag","viewer":"a","body":0,"local":[0,0,0],"target":[0.3,0.2,0.6]})");
     return std::hypot(s["p"][0].get<double>() - 0.3, s["p"][1].get<double>() - 0.2) < 1e-3 &&
            std::abs(s["p"][2].get<double>() - 0.6 + 9.81 / 225.0) < 1e-3;
   });
   ASSERT_FALSE(held.is_null());
-  live.post(R"({"type":"release"})");
+  live.post(R"({"type":"release","viewer":"a"})");
+  wait_for(live, [](const Json& s) { return s["p"][2].get<double>() < 0.11; });
+}
+
+TEST(Live, PullEndsWithItsPageAndNotWithAnothers) {
+  Live live(make_world);
+  wait_for(live, [&](const Json& s) {
+    live.post(R"({"type":"drag","viewer":"a","body":0,"local":[0,0,0],"target":[0,0,0.6]})");
+    live.post(R"({"type":"release","viewer":"b"})");
+    return s["p"][2].get<double>() > 0.5;
+  });
+  // Not renewed, as when a tab is closed.
   wait_for(live, [](const Json& s) { return s["p"][2].get<double>() < 0.11; });
 }
 
@@ -134,6 +145,9 @@ TEST(Live, NonsenseIsRefusedAndChangesNothing) {
         R"({"type":"set","name":"mass","value":1})", R"({"type":"set","name":"dt","value":"slow"})",
         R"({"type":"set","name":"solver","value":"magic"})", R"({"type":"set","name":"dt","value":null})",
         R"({"type":"drag","body":9,"local":[0,0,0],"target":[0,0,0]})",
+        R"({"type":"drag","body":4294967296,"local":[0,0,0],"target":[0,0,0]})",
+        R"({"type":"drag","body":-1,"local":[0,0,0],"target":[0,0,0]})",
+        R"({"type":"drag","body":0,"local":[100000,0,0],"target":[0,0,0]})", R"({"type":"release","viewer":7})",
         R"({"type":"drag","body":0,"local":[0,0],"target":[0,0,0]})",
         R"({"type":"drag","body":0,"local":[0,0,0],"target":[0,"a",0]})",
         R"({"type":"drag","body":0,"local":[0,0,0],"target":[0,0,1e300]})"})

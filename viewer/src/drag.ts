@@ -16,6 +16,7 @@ export class Puller {
   private rod: THREE.Mesh;
   private ends: THREE.Mesh[];
   private timer = 0;
+  private viewer = Math.random().toString(36).slice(2); // this page's hand, among those of others
 
   /** `mode` tells whether plain drags pull; ctrl and the right button always do. */
   constructor(
@@ -38,7 +39,7 @@ export class Puller {
     // In the capture phase, so that the orbit controls do not see a drag that is ours.
     canvas.addEventListener('pointerdown', (event) => this.down(event), { capture: true });
     canvas.addEventListener('pointermove', (event) => this.move(event), { capture: true });
-    for (const name of ['pointerup', 'pointercancel'] as const)
+    for (const name of ['pointerup', 'pointercancel', 'lostpointercapture'] as const)
       canvas.addEventListener(name, (event) => this.up(event), { capture: true });
   }
 
@@ -63,7 +64,7 @@ export class Puller {
     };
     hit.view.scene.add(this.line);
     this.tell();
-    // Also while the pointer rests: the server may forget a pull that is not renewed.
+    // Also while the pointer rests: the server forgets a pull that is not renewed.
     this.timer = window.setInterval(() => this.tell(), 50);
     this.update();
   }
@@ -81,14 +82,14 @@ export class Puller {
     window.clearInterval(this.timer);
     this.held = null;
     this.line.removeFromParent();
-    this.send({ type: 'release' });
+    this.send({ type: 'release', viewer: this.viewer });
     this.stage.invalidate();
   }
 
   private tell(): void {
     if (!this.held) return;
     const { body, local, target } = this.held;
-    this.send({ type: 'drag', body, local: local.toArray(), target: target.toArray() });
+    this.send({ type: 'drag', viewer: this.viewer, body, local: local.toArray(), target: target.toArray() });
   }
 
   /** Draws the line anew; called when the body or the pointer moved. */

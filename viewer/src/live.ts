@@ -40,9 +40,10 @@ export interface Controls {
 }
 
 export type Command =
-  | { type: 'play' | 'pause' | 'step' | 'reset' | 'release' }
+  | { type: 'play' | 'pause' | 'step' | 'reset' }
   | { type: 'set'; name: string; value: string | number }
-  | { type: 'drag'; body: number; local: number[]; target: number[] };
+  | { type: 'release'; viewer: string }
+  | { type: 'drag'; viewer: string; body: number; local: number[]; target: number[] };
 
 export interface LiveEvents {
   scene: (replay: Replay, controls: Controls) => void;

@@ -95,6 +95,7 @@ describe('live', { skip }, () => {
       assert.ok(Math.hypot(...local) < 0.3, 'the grip lies on the body');
       assert.ok(Math.hypot(...target.map((c, k) => c - drags[0].target[k])) > 0.05, 'the target moved');
       assert.equal(mock.commands.at(-1).type, 'release');
+      assert.ok(drags[0].viewer && mock.commands.at(-1).viewer === drags[0].viewer, 'the page says whose hand it is');
     };
     const camera = await page.evaluate(() => window.almond.camera());
     await page.keyboard.down('Control');

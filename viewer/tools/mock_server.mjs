@@ -107,7 +107,7 @@ export async function startMock(port = 0, title = 'Mock') {
     if (command.type === 'step') world.step += 1;
     if (command.type === 'reset') world.step = 0;
     if (command.type === 'drag') world.drag = command;
-    if (command.type === 'release') world.drag = null;
+    if (command.type === 'release' && world.drag?.viewer === command.viewer) world.drag = null;
   };
   const controls = {
     choices: [{ name: 'solver', label: 'Solver', values: ['auto', 'canal', 'pgs'], value: 'auto' }],

@@ -24,6 +24,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double kFrameMs = 1000.0 / 60.0;  // between snapshots
 constexpr double kDragRate = 15.0;          // [rad/s] of the spring that drags a body, critically damped
 constexpr double kDragLimit = 50.0;         // [m/s²] that it may give the whole tree
+constexpr double kDragS = 0.3;              // a pull that is not renewed for so long belongs to a page that is gone
+constexpr std::size_t kMostHands = 32;
 
 /// What a slider moves.
 struct Slider {
@@ -32,6 +34,20 @@ struct Slider {
   bool log = false;
   std::string zero = {};  // what 0 means, if not a number
 };
+
+/// A pull, and when it was last asked for.
+struct Hand {
+  Drag drag;
+  Clock::time_point asked;
+};
+
+/// How far from a body's origin there may be something to take hold of [m].
+double reach_of(const std::vector<Look>& looks, int body) {
+  double reach = 0.0;
+  for (const Look& look : looks)
+    if (look.body == body) reach = std::max(reach, look.X_BG.p.norm() + bounding_radius(look.shape));
+  return reach;
+}
 
 void append(const double* values, Eigen::Index count, const char* format, std::string& text) {
   char buffer[32];
@@ -58,8 +74,8 @@ struct Live::Impl {
   bool stopped = false, paused = false, held = false;
   bool stepped = false;  // the simulation's last() holds a step
   double speed = 1.0, friction = 1.0;
-  Drag drag;
-  std::map<int, double> driven;  // inputs that were set by hand, by drive
+  std::map<std::string, Hand> hands;  // by viewer
+  std::map<int, double> driven;       // inputs that were set by hand, by drive
   StepReport report;
   Frame frame;
   std::thread thread;
@@ -73,7 +89,7 @@ struct Live::Impl {
     simulation = std::make_unique<Simulation>(world.model, world.options, world.seed);
     mu.resize(world.model.num_geoms());
     for (int g = 0; g < world.model.num_geoms(); ++g) mu[g] = world.model.geoms[g].material.mu;
-    drag = {};
+    hands.clear();
     driven.clear();
     friction = 1.0;
     report = {};
@@ -228,19 +244,27 @@ struct Live::Impl {
         set(command);
         break;
       case Command::Kind::kDrag:
-        if (command.drag.body < simulation->model().num_bodies()) drag = command.drag;
+        if (command.drag.body < simulation->model().num_bodies() &&
+            (hands.size() < kMostHands || hands.count(command.viewer) > 0))
+          hands[command.viewer] = {command.drag, Clock::now()};
         break;
       case Command::Kind::kRelease:
-        drag = {};
+        hands.erase(command.viewer);
         break;
     }
   }
 
-  /// A spring from the point that was grabbed to where the hand is.
   void pull() {
+    const Clock::time_point now = Clock::now();
+    for (auto it = hands.begin(); it != hands.end();)
+      it = std::chrono::duration<double>(now - it->second.asked).count() > kDragS ? hands.erase(it) : std::next(it);
+    simulation->inputs().wrenches.clear();
+    for (const auto& [viewer, hand] : hands) pull_by(hand.drag);
+  }
+
+  /// A spring from the point that was grabbed to where the hand is.
+  void pull_by(const Drag& drag) {
     Inputs& inputs = simulation->inputs();
-    inputs.wrenches.clear();
-    if (drag.body < 0) return;
     const Model& model = simulation->model();
     const int tree = model.bodies[drag.body].subsystem;
     if (tree < 0) return;
@@ -254,7 +278,9 @@ struct Live::Impl {
     const double most = kDragLimit * mass;
     if (force.norm() > most) force *= most / force.norm();
     inputs.wrenches.resize(model.bodies.size());
-    inputs.wrenches[drag.body] = {force, (point - X_WB * model.bodies[drag.body].com).cross(force)};
+    Wrench& sum = inputs.wrenches[drag.body];
+    sum.force += force;
+    sum.torque += (point - X_WB * model.bodies[drag.body].com).cross(force);
   }
 
   void advance() {
@@ -376,6 +402,9 @@ void Live::post(const std::string& text) {
     } else if (command.kind == Command::Kind::kDrag) {
       require(command.drag.body >= 0 && command.drag.body < impl_->simulation->model().num_bodies(),
               "command drag: no body " + std::to_string(command.drag.body));
+      // A lever far longer than the body would tear it apart.
+      require(command.drag.local.norm() <= 1.1 * reach_of(impl_->world.looks, command.drag.body) + 1e-3,
+              "command drag: the point is not on the body");
     }
     if (impl_->commands.size() >= kMostCommands) return;
     impl_->commands.push_back(std::move(command));

@@ -29,8 +29,9 @@ class Live {
   Live& operator=(const Live&) = delete;
 
   /// One command as JSON: {"type": "play" | "pause" | "step" | "reset"}, {"type": "set", "name", "value"},
-  /// {"type": "drag", "body", "local": [3], "target": [3]}, {"type": "release"}. Returns at once. Throws Error naming
-  /// what was not understood, and does nothing then.
+  /// {"type": "drag", "body", "local": [3], "target": [3], "viewer"}, {"type": "release", "viewer"}. A pull that is not
+  /// renewed ends after 0.3 s, and one viewer's release does not end another's pull. Returns at once. Throws Error
+  /// naming what was not understood, and does nothing then.
   void post(const std::string& command);
 
   /// The next snapshot (JSON) after the one numbered `seen`, and its number; waits for it up to `timeout_ms`. Empty:

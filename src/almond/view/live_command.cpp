@@ -1,6 +1,7 @@
 #include "almond/view/live_command.hpp"
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,8 @@ namespace almond {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::size_t kLongestName = 64;
 
 Vec3 read_point(const Json& json, const char* field) {
   require(json.contains(field) && json[field].is_array() && json[field].size() == 3,
@@ -51,9 +54,16 @@ Command parse_command(const std::string& text) {
       command.text = json["value"].get<std::string>();
     }
   }
+  if (json.contains("viewer")) {
+    require(json["viewer"].is_string() && json["viewer"].get<std::string>().size() <= kLongestName,
+            "command: expected a short text as \"viewer\"");
+    command.viewer = json["viewer"].get<std::string>();
+  }
   if (command.kind == Command::Kind::kDrag) {
     require(json.contains("body") && json["body"].is_number_integer(), "command drag: expected the index of a body");
-    command.drag.body = json["body"].get<int>();
+    const auto body = json["body"].get<std::int64_t>();
+    require(body >= 0 && body <= std::numeric_limits<int>::max(), "command drag: no body " + json["body"].dump());
+    command.drag.body = static_cast<int>(body);
     command.drag.local = read_point(json, "local");
     command.drag.target = read_point(json, "target");
   }

@@ -18,6 +18,7 @@ struct Command {
   std::string name;
   double value = 0.0;
   std::string text;
+  std::string viewer;  // whose hand it is
   Drag drag;
 };
 
