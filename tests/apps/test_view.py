@@ -205,8 +205,20 @@ class Viewer:
         while True:
             line = answer.readline()
             assert line, "the stream has ended"
-            if line.startswith(b"data: {") and len(line) > 20:
+            if line.startswith(b"event: "):  # something else, and what belongs to it
+                answer.readline()
+            elif line.startswith(b"data: {"):
                 yield json.loads(line[6:])
+
+    def events(self, kind):
+        connection = http.client.HTTPConnection(self.host, timeout=20)
+        connection.request("GET", "/api/stream")
+        answer = connection.getresponse()
+        while True:
+            line = answer.readline()
+            assert line, "the stream has ended"
+            if line.strip() == b"event: " + kind.encode():
+                yield json.loads(answer.readline()[6:])
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
@@ -255,6 +267,17 @@ def test_live_view_starts_when_somebody_looks():
         time.sleep(1.0)
         assert (next(viewer.snapshots())["time"] < 0.5) == early
         assert viewer.end() == 0
+
+
+def test_every_page_hears_what_was_set(viewer):
+    events = viewer.events("controls")
+    assert next(events)["choices"][0]["value"] == "auto"
+    assert viewer.command(type="set", name="solver", value="pgs")[0] == 200
+    assert next(events)["choices"][0]["value"] == "pgs"
+    assert viewer.command(type="reset")[0] == 200
+    assert next(events)["choices"][0]["value"] == "pgs"  # a reset keeps it
+    assert viewer.command(type="defaults")[0] == 200
+    assert next(events)["choices"][0]["value"] == "auto"
 
 
 def test_live_view_refuses_others(viewer):

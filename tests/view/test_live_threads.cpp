@@ -138,6 +138,42 @@ TEST(Live, SettingsAct) {
   EXPECT_EQ(live.problem().substr(0, 2), "PK");
 }
 
+/// The value of a slider, or the choice of that name.
+Json control(Live& live, const std::string& name) {
+  const Json controls = Json::parse(live.controls());
+  for (const char* kind : {"choices", "sliders"})
+    for (const Json& each : controls[kind])
+      if (each["name"] == name) return each["value"];
+  return {};
+}
+
+TEST(Live, SettingsOutliveAResetUntilTheyAreTakenBack) {
+  Live live(make_world);
+  const double dt = control(live, "dt"), gravity = control(live, "gravity");
+  live.post(R"({"type":"set","name":"solver","value":"pgs"})");
+  live.post(R"({"type":"set","name":"max_iterations","value":7})");
+  live.post(R"({"type":"set","name":"gravity","value":1.62})");
+  live.post(R"({"type":"set","name":"friction","value":0.5})");
+  live.post(R"({"type":"set","name":"dt","value":0.001})");
+  live.post(R"({"type":"reset"})");
+  wait_for(live, [](const Json& s) {
+    return s["world"] == 2 && s["contacts"].size() == 1 && std::abs(s["contacts"][0][8].get<double>() - 1.62) < 1e-2;
+  });
+  EXPECT_EQ(control(live, "solver"), "pgs");
+  EXPECT_EQ(control(live, "max_iterations"), 7);
+  EXPECT_EQ(control(live, "friction"), 0.5);
+  EXPECT_EQ(control(live, "dt"), 0.001);
+  live.post(R"({"type":"defaults"})");
+  wait_for(live, [](const Json& s) {
+    return s["contacts"].size() == 1 && std::abs(s["contacts"][0][8].get<double>() - 9.81) < 1e-2;
+  });
+  EXPECT_EQ(control(live, "solver"), "auto");
+  EXPECT_EQ(control(live, "max_iterations"), 0);
+  EXPECT_EQ(control(live, "friction"), 1.0);
+  EXPECT_EQ(control(live, "dt"), dt);
+  EXPECT_EQ(control(live, "gravity"), gravity);
+}
+
 TEST(Live, NonsenseIsRefusedAndChangesNothing) {
   Live live(make_world);
   for (const char* text :

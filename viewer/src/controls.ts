@@ -61,20 +61,37 @@ export class LiveBar {
 
 const groupNames: Record<string, string> = { solver: 'Solver', world: 'World', drives: 'Drives' };
 
-/** Choices and sliders, by group; returns one list of elements per group. */
-export function controlGroups(controls: Controls, send: Send): { title: string; content: HTMLElement[] }[] {
-  const groups = new Map<string, HTMLElement[]>();
-  const add = (group: string, element: HTMLElement) => {
-    const list = groups.get(group);
-    if (list) list.push(element);
-    else groups.set(group, [element]);
-  };
-  for (const choice of controls.choices ?? []) add('solver', choiceRow(choice, send));
-  for (const slider of controls.sliders ?? []) add(slider.group ?? 'world', sliderRow(slider, send));
-  return [...groups].map(([group, content]) => ({ title: groupNames[group] ?? group, content }));
+type Row = { element: HTMLElement; show: (value: string | number) => void };
+
+/** Choices and sliders, by group, and what keeps them up to date. */
+export class ControlRows {
+  readonly groups: { title: string; content: HTMLElement[] }[];
+  private rows = new Map<string, Row>();
+
+  constructor(controls: Controls, send: Send) {
+    const groups = new Map<string, HTMLElement[]>();
+    const add = (group: string, name: string, row: Row) => {
+      this.rows.set(name, row);
+      const list = groups.get(group);
+      if (list) list.push(row.element);
+      else groups.set(group, [row.element]);
+    };
+    for (const choice of controls.choices ?? []) add('solver', choice.name, choiceRow(choice, send));
+    for (const slider of controls.sliders ?? []) add(slider.group ?? 'world', slider.name, sliderRow(slider, send));
+    const own = h('button', { class: 'text', onclick: () => send({ type: 'defaults' }) }, "The scene's own values");
+    if (groups.size)
+      groups.get(groups.has('world') ? 'world' : [...groups.keys()][0])!.push(h('div', { class: 'row' }, own));
+    this.groups = [...groups].map(([group, content]) => ({ title: groupNames[group] ?? group, content }));
+  }
+
+  /** Takes over what was set by another page, or by a reset. */
+  update(controls: Controls): void {
+    for (const each of [...(controls.choices ?? []), ...(controls.sliders ?? [])])
+      this.rows.get(each.name)?.show(each.value);
+  }
 }
 
-function choiceRow(choice: Choice, send: Send): HTMLElement {
+function choiceRow(choice: Choice, send: Send): Row {
   const label = choice.label ?? choice.name;
   const select = h('select', { 'aria-label': label, 'data-name': choice.name });
   for (const value of choice.values) select.append(h('option', { value: String(value) }, String(value)));
@@ -84,10 +101,13 @@ function choiceRow(choice: Choice, send: Send): HTMLElement {
     send({ type: 'set', name: choice.name, value });
     select.blur();
   });
-  return h('label', { class: 'row' }, h('span', {}, label), select);
+  return {
+    element: h('label', { class: 'row' }, h('span', {}, label), select),
+    show: (value) => (select.value = String(value)),
+  };
 }
 
-function sliderRow(slider: Slider, send: Send): HTMLElement {
+function sliderRow(slider: Slider, send: Send): Row {
   const label = slider.label ?? slider.name;
   const log = !!slider.log && slider.min > 0;
   const to = (value: number) => (log ? Math.log10(value) : value);
@@ -101,17 +121,24 @@ function sliderRow(slider: Slider, send: Send): HTMLElement {
     'aria-label': label,
     'data-name': slider.name,
   });
-  input.value = String(to(slider.value));
   const shown = h('span', { class: 'amount' });
-  const show = (value: number) => {
+  let touched = -Infinity;
+  const tell = (value: number) => {
     const number = `${short(value)}${slider.unit ? ` ${slider.unit}` : ''}`;
     shown.textContent = value === 0 && slider.zero ? slider.zero : number;
+  };
+  const show = (value: string | number) => {
+    // What comes back while the slider moves is older than where it is.
+    if (performance.now() - touched < 500) return;
+    input.value = String(to(Number(value)));
+    tell(Number(value));
   };
   show(slider.value);
   input.addEventListener('input', () => {
     const value = Number(from(Number(input.value)).toPrecision(6));
-    show(value);
+    touched = performance.now();
+    tell(value);
     send({ type: 'set', name: slider.name, value });
   });
-  return h('label', { class: 'row slider' }, h('span', {}, label), shown, input);
+  return { element: h('label', { class: 'row slider' }, h('span', {}, label), shown, input), show };
 }

@@ -40,7 +40,7 @@ export interface Controls {
 }
 
 export type Command =
-  | { type: 'play' | 'pause' | 'step' | 'reset' }
+  | { type: 'play' | 'pause' | 'step' | 'reset' | 'defaults' }
   | { type: 'set'; name: string; value: string | number }
   | { type: 'release'; viewer: string }
   | { type: 'drag'; viewer: string; body: number; local: number[]; target: number[] };
@@ -48,6 +48,8 @@ export type Command =
 export interface LiveEvents {
   scene: (replay: Replay, controls: Controls) => void;
   state: (state: LiveState) => void;
+  /** Somebody set something. */
+  controls: (controls: Controls) => void;
   link: (connected: boolean) => void;
 }
 
@@ -96,6 +98,7 @@ export class LiveLink {
     source.addEventListener('scene', () => {
       this.loadScene().catch(() => this.lost());
     });
+    source.addEventListener('controls', (event) => this.events.controls(JSON.parse(event.data)));
     // The browser would reconnect by itself, but to a server that may run another scene by then.
     source.onerror = () => this.lost();
   }

@@ -2,7 +2,7 @@
 import { applyHash, makeApi } from './api';
 import { App } from './app';
 import { factsTable } from './compare';
-import { controlGroups, LiveBar } from './controls';
+import { ControlRows, LiveBar } from './controls';
 import { PlotDock } from './dock';
 import { byId } from './dom';
 import { Puller } from './drag';
@@ -19,6 +19,7 @@ export function startLive(): void {
   const dock = new PlotDock(byId('plots'));
   let history = new History([]);
   let world: World | null = null;
+  let rows: ControlRows | null = null;
   let newest: LiveState | null = null;
   let plotted = 0;
 
@@ -27,9 +28,11 @@ export function startLive(): void {
       world = new World(replay);
       history = new History(replay.series);
       app.setWorlds([world], replay.title);
-      fillPanel(app, world, controls, link);
+      rows = new ControlRows(controls, send);
+      fillPanel(app, world, rows);
       newest = null;
     },
+    controls: (controls) => rows?.update(controls),
     state(state) {
       newest = state;
       bar.update(state);
@@ -79,10 +82,9 @@ export function startLive(): void {
   });
 }
 
-function fillPanel(app: App, world: World, controls: Parameters<typeof controlGroups>[0], link: LiveLink): void {
+function fillPanel(app: App, world: World, rows: ControlRows): void {
   app.panel.clear();
-  for (const { title, content } of controlGroups(controls, link.send.bind(link)))
-    app.panel.section(title, true, ...content);
+  for (const { title, content } of rows.groups) app.panel.section(title, true, ...content);
   const actions = {
     select: (index: number, body: number) => app.select({ world: index, body }),
     picture: () => app.savePicture(),

@@ -61,6 +61,22 @@ describe('live', { skip }, () => {
     await until('the choice', () => sent('set').some((each) => each.name === 'solver' && each.value === 'pgs'));
   });
 
+  test('what another page sets is shown here, too', async () => {
+    const other = await open(browser, `http://127.0.0.1:${mock.port}/`);
+    await until('the other page', async () => /live/.test(await other.page.textContent('.badge')));
+    await page.waitForTimeout(600); // a slider that was just moved keeps its place
+    await other.page.selectOption('select[data-name="solver"]', 'canal');
+    await other.page.locator('input[data-name="friction"]').evaluate((input) => {
+      input.value = '0.3';
+      input.dispatchEvent(new Event('input'));
+    });
+    await until('the choice', async () => (await page.inputValue('select[data-name="solver"]')) === 'canal');
+    await until('the slider', async () => (await page.inputValue('input[data-name="friction"]')) === '0.3');
+    await other.context.close();
+    await page.click("text=The scene's own values");
+    await until('the defaults', () => sent('defaults').length === 1);
+  });
+
   /** Where a body is on the screen, found by trying: the page's own picking decides. */
   async function bodyOnScreen() {
     mock.world.paused = true;

@@ -102,6 +102,11 @@ export async function startMock(port = 0, title = 'Mock') {
   };
   const act = (command) => {
     commands.push(command);
+    if (command.type === 'set') {
+      for (const each of [...controls.choices, ...controls.sliders])
+        if (each.name === command.name) each.value = command.value;
+      for (const stream of streams) stream.write(`event: controls\ndata: ${JSON.stringify(controls)}\n\n`);
+    }
     if (command.type === 'play') world.paused = false;
     if (command.type === 'pause') world.paused = true;
     if (command.type === 'step') world.step += 1;

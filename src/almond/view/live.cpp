@@ -70,12 +70,13 @@ struct Live::Impl {
   std::condition_variable changed;
   std::deque<Command> commands;
   std::string snapshot;
-  std::int64_t number = 0, worlds = 0;
+  std::int64_t number = 0, worlds = 0, settings = 0;  // each grows when there is something new
   bool stopped = false, paused = false, held = false;
   bool stepped = false;  // the simulation's last() holds a step
   double speed = 1.0, friction = 1.0;
-  std::map<std::string, Hand> hands;  // by viewer
-  std::map<int, double> driven;       // inputs that were set by hand, by drive
+  std::map<std::string, Hand> hands;     // by viewer
+  std::map<std::string, Command> knobs;  // what was set by hand, by name; kept over a reset
+  std::map<int, double> driven;          // inputs that were set by hand, by drive
   StepReport report;
   Frame frame;
   std::thread thread;
@@ -94,9 +95,21 @@ struct Live::Impl {
     friction = 1.0;
     report = {};
     stepped = false;
+    for (const auto& [name, command] : std::map(knobs)) set(command);
     record_state(*simulation, frame);
     restart_clock();
     ++worlds;
+    ++settings;
+  }
+
+  /// Back to what the scene itself says.
+  void forget_knobs() {
+    knobs.clear();
+    driven.clear();
+    speed = friction = 1.0;
+    simulation->inputs() = make_inputs(world.model);
+    rebuild(world.model, world.options);
+    ++settings;
   }
 
   void restart_clock() {
@@ -182,6 +195,12 @@ struct Live::Impl {
   }
 
   void set(const Command& command) {
+    change(command);
+    if (command.name.rfind("drive", 0) != 0) knobs[command.name] = command;
+    ++settings;
+  }
+
+  void change(const Command& command) {
     StepOptions options = simulation->options();
     if (command.name == "solver") {
       options.solver.solver = solver_from_string(command.text);
@@ -242,6 +261,9 @@ struct Live::Impl {
         break;
       case Command::Kind::kSet:
         set(command);
+        break;
+      case Command::Kind::kDefaults:
+        forget_knobs();
         break;
       case Command::Kind::kDrag:
         if (command.drag.body < simulation->model().num_bodies() &&
@@ -431,6 +453,11 @@ void Live::let_go() {
 std::int64_t Live::world_number() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->worlds;
+}
+
+std::int64_t Live::controls_number() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->settings;
 }
 
 std::string Live::scene() {

@@ -28,7 +28,7 @@ class Live {
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
 
-  /// One command as JSON: {"type": "play" | "pause" | "step" | "reset"}, {"type": "set", "name", "value"},
+  /// One command as JSON: {"type": "play" | "pause" | "step" | "reset" | "defaults"}, {"type": "set", "name", "value"},
   /// {"type": "drag", "body", "local": [3], "target": [3], "viewer"}, {"type": "release", "viewer"}. A pull that is not
   /// renewed ends after 0.3 s, and one viewer's release does not end another's pull. Returns at once. Throws Error
   /// naming what was not understood, and does nothing then.
@@ -41,6 +41,8 @@ class Live {
   void let_go();
   /// Grows when the world was made anew, so that a page knows that it must look again.
   [[nodiscard]] std::int64_t world_number() const;
+  /// Grows when a control has another value.
+  [[nodiscard]] std::int64_t controls_number() const;
 
   [[nodiscard]] std::string scene();     // bytes of a replay with one frame, gzip'ed
   [[nodiscard]] std::string controls();  // JSON: choices and sliders with their values

@@ -34,12 +34,12 @@ Command parse_command(const std::string& text) {
   require(json.is_object() && json.contains("type") && json["type"].is_string(),
           "command: expected a JSON object with a \"type\"");
   static const std::map<std::string, Command::Kind> kKinds = {
-      {"play", Command::Kind::kPlay},      {"pause", Command::Kind::kPause}, {"step", Command::Kind::kStep},
-      {"reset", Command::Kind::kReset},    {"set", Command::Kind::kSet},     {"drag", Command::Kind::kDrag},
-      {"release", Command::Kind::kRelease}};
+      {"play", Command::Kind::kPlay},       {"pause", Command::Kind::kPause},      {"step", Command::Kind::kStep},
+      {"reset", Command::Kind::kReset},     {"set", Command::Kind::kSet},          {"drag", Command::Kind::kDrag},
+      {"release", Command::Kind::kRelease}, {"defaults", Command::Kind::kDefaults}};
   const auto found = kKinds.find(json["type"].get<std::string>());
   require(found != kKinds.end(), "command " + quote(json["type"].get<std::string>()) +
-                                     ": expected play, pause, step, reset, set, drag or release");
+                                     ": expected play, pause, step, reset, set, defaults, drag or release");
   Command command;
   command.kind = found->second;
   if (command.kind == Command::Kind::kSet) {

@@ -14,7 +14,7 @@ struct Drag {
 };
 
 struct Command {
-  enum class Kind : std::uint8_t { kPlay, kPause, kStep, kReset, kSet, kDrag, kRelease } kind = Kind::kPause;
+  enum class Kind : std::uint8_t { kPlay, kPause, kStep, kReset, kSet, kDefaults, kDrag, kRelease } kind = Kind::kPause;
   std::string name;
   double value = 0.0;
   std::string text;

@@ -19,6 +19,11 @@ constexpr double kQuietMs = 1000.0;             // a stream without news says so
 
 bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host == "localhost" || host == "::1"; }
 
+/// What a stream has told already.
+struct Seen {
+  std::int64_t snapshot = 0, world = -1, controls = -1;
+};
+
 std::string in_brackets(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
@@ -55,13 +60,15 @@ struct Server::Impl {
     }
   }
 
-  bool stream(httplib::DataSink& sink, std::int64_t& seen, std::int64_t& world) const {
+  bool stream(httplib::DataSink& sink, Seen& had) const {
     if (stopping) return false;
-    const std::string snapshot = live->wait_for_snapshot(seen, kQuietMs);
-    const std::int64_t now = live->world_number();
+    const std::string snapshot = live->wait_for_snapshot(had.snapshot, kQuietMs);
+    const std::int64_t world = live->world_number(), controls = live->controls_number();
     std::string text = snapshot.empty() ? ": quiet\n\n" : "data: " + snapshot + "\n\n";
-    if (now != world && world >= 0) text = "event: scene\ndata: {}\n\n" + text;
-    world = now;
+    if (controls != had.controls) text = "event: controls\ndata: " + live->controls() + "\n\n" + text;
+    if (world != had.world && had.world >= 0) text = "event: scene\ndata: {}\n\n" + text;
+    had.world = world;
+    had.controls = controls;
     return sink.write(text.data(), text.size());
   }
 
@@ -99,8 +106,8 @@ struct Server::Impl {
     server.Get("/api/stream", [this](const httplib::Request&, httplib::Response& response) {
       live->let_go();
       response.set_chunked_content_provider(
-          "text/event-stream", [this, seen = std::int64_t{0}, world = std::int64_t{-1}](
-                                   std::size_t, httplib::DataSink& sink) mutable { return stream(sink, seen, world); });
+          "text/event-stream",
+          [this, had = Seen{}](std::size_t, httplib::DataSink& sink) mutable { return stream(sink, had); });
     });
     server.Post("/api/command", [this](const httplib::Request& request, httplib::Response& response) {
       // Other origins may post forms and plain text without asking; JSON they may not.

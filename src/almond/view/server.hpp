@@ -3,7 +3,8 @@
 //
 //   GET  /               the page
 //   GET  /api/scene      the scene as it is now: the bytes of a replay with one frame
-//   GET  /api/stream     server-sent events, one snapshot each; "event: scene" when the scene is another one
+//   GET  /api/stream     server-sent events, one snapshot each; "event: scene" when the scene is another one,
+//                        "event: controls" with the controls when somebody set one
 //   GET  /api/controls   choices and sliders
 //   GET  /api/step       the last step: contacts, traces of two solvers
 //   GET  /api/problem.npz
