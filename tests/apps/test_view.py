@@ -255,6 +255,13 @@ def test_live_view_runs_and_obeys(viewer):
     status, inside = viewer.ask("GET", "/api/step")
     assert status == 200 and [t["solver"] for t in json.loads(inside)["traces"]] == ["pgs", "auto"]
     assert viewer.ask("GET", "/api/problem.npz")[1][:2] == b"PK"
+    step = json.loads(inside)["step"]
+    viewer.command(type="step")
+    next(s for s in stream if s["step"] > step + 1)
+    kept = viewer.ask("GET", f"/api/problem.npz?step={step}")
+    assert kept[0] == 200 and f"step{step}".encode() in kept[1]
+    assert viewer.ask("GET", f"/api/problem.npz?step={step + 1}")[0] == 409
+    assert viewer.ask("GET", "/api/problem.npz?step=x")[0] == 400
     other = viewer.snapshots()  # a second page
     assert next(other)["step"] >= paused["step"]
     assert viewer.end() == 0

@@ -136,6 +136,8 @@ TEST(Live, SettingsAct) {
   EXPECT_EQ(inside["contacts"].size(), 1U);
   EXPECT_EQ(inside["traces"].size(), 2U);
   EXPECT_EQ(live.problem().substr(0, 2), "PK");
+  EXPECT_EQ(live.problem(inside["step"].get<std::int64_t>()).substr(0, 2), "PK");
+  EXPECT_THROW(static_cast<void>(live.problem(1000000)), Error);
 }
 
 /// The value of a slider, or the choice of that name.

@@ -25,7 +25,8 @@ export interface InsideActions {
   highlight: (world: World, contact: number) => void;
   /** Live only: fetches the record of the present step. */
   fetchRecord?: () => Promise<Inside>;
-  problemUrl?: string;
+  /** Live only: the problem of a step whose record was fetched. */
+  fetchProblem?: (step: number) => Promise<Uint8Array>;
 }
 
 export class InsidePanel {
@@ -41,6 +42,7 @@ export class InsidePanel {
   private when = h('div', { class: 'soft' });
   private chips: { record: Inside; chip: HTMLElement }[] = [];
   private body = h('div');
+  private failure = h('div', { class: 'failure', role: 'alert' });
 
   constructor(
     private parent: HTMLElement,
@@ -127,33 +129,42 @@ export class InsidePanel {
     const look = h('button', { class: 'text' }, texts[0]);
     look.addEventListener('click', async () => {
       look.disabled = true;
+      this.failure.textContent = '';
       try {
         this.record = this.record ? null : await this.actions.fetchRecord!();
-      } catch {
+      } catch (error) {
         this.record = null;
+        this.failure.textContent = (error as Error).message;
       }
       look.disabled = false;
       look.textContent = texts[this.record ? 1 : 0];
       this.update(true);
     });
-    const link = this.actions.problemUrl
-      ? h('a', { class: 'text', href: this.actions.problemUrl, download: '' }, 'Save problem')
-      : null;
-    return h('div', { class: 'row start' }, look, link);
+    return h('div', {}, h('div', { class: 'row start' }, look), this.failure);
+  }
+
+  private async saveProblem(record: Inside): Promise<void> {
+    const name = record.file ?? `step${record.step}.npz`;
+    this.failure.textContent = '';
+    try {
+      const data = record.data ?? (await this.actions.fetchProblem!(record.step));
+      save(name, new Blob([data as Uint8Array<ArrayBuffer>], { type: 'application/octet-stream' }));
+    } catch (error) {
+      this.failure.textContent = (error as Error).message;
+    }
   }
 
   private traces(record: Inside): HTMLElement[] {
     const out: HTMLElement[] = [];
     const traces = record.traces ?? [];
-    if (record.data && record.file) {
-      const { data, file } = record;
-      const blob = () => new Blob([data as Uint8Array<ArrayBuffer>], { type: 'application/octet-stream' });
+    if (record.data || this.actions.fetchProblem) {
+      const size = record.data ? `, ${Math.max(1, Math.round(record.data.length / 1024))} kB` : '';
       out.push(
         h(
           'div',
           { class: 'row start' },
-          h('button', { class: 'text save-problem', onclick: () => save(file, blob()) }, 'Save problem'),
-          h('span', { class: 'soft' }, `${file}, ${Math.max(1, Math.round(data.length / 1024))} kB`),
+          h('button', { class: 'text save-problem', onclick: () => this.saveProblem(record) }, 'Save problem'),
+          h('span', { class: 'soft' }, `${record.file ?? ''}${size}`),
         ),
       );
     }

@@ -144,13 +144,18 @@ export class LiveLink {
   }
 
   async step(): Promise<Inside> {
-    const answer = await fetch(`${this.base}/api/step`, { cache: 'no-store' });
-    if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
-    return await answer.json();
+    return await (await this.ask('/api/step')).json();
   }
 
-  get problemUrl(): string {
-    return `${this.base}/api/problem.npz`;
+  async problem(step: number): Promise<Uint8Array> {
+    return new Uint8Array(await (await this.ask(`/api/problem.npz?step=${step}`)).arrayBuffer());
+  }
+
+  /** Throws with what the server says where it does not have it. */
+  private async ask(path: string): Promise<Response> {
+    const answer = await fetch(`${this.base}${path}`, { cache: 'no-store' });
+    if (!answer.ok) throw new Error((await answer.text()).trim() || `the server answers ${answer.status}`);
+    return answer;
   }
 }
 

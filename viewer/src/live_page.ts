@@ -47,7 +47,7 @@ export function startLive(): void {
   const send = link.send.bind(link);
   const bar = new LiveBar(byId('bar'), send);
   const puller = new Puller(app.stage, send, () => app.store.value.drag);
-  app.addInside({ seek: () => {}, fetchRecord: () => link.step(), problemUrl: link.problemUrl });
+  app.addInside({ seek: () => {}, fetchRecord: () => link.step(), fetchProblem: (step) => link.problem(step) });
   app.onTheme = () => dock.redraw();
 
   window.addEventListener('keydown', (event) => {

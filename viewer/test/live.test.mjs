@@ -1,5 +1,6 @@
 // The live page against a stand-in for the simulator's server.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startMock } from '../tools/mock_server.mjs';
@@ -129,8 +130,15 @@ describe('live', { skip }, () => {
     await page.keyboard.press('i');
     await page.click('text=Look into the present step');
     await until('the traces', async () => (await page.locator('#inside .plot').count()) === 2);
+    const [, step] = /step (\d+)/.exec(await page.textContent('#inside h2'));
+    await page.waitForTimeout(300); // the simulation goes on meanwhile
     const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=Save problem')]);
-    assert.match(download.suggestedFilename(), /problem/);
+    assert.equal(download.suggestedFilename(), `mock_step${step}.npz`);
+    assert.match(await readFile(await download.path(), 'utf8'), new RegExp(`step ${step}$`));
+    mock.forget();
+    await page.click('text=Save problem');
+    await until('the failure', async () => /\S/.test(await page.textContent('#inside .failure')));
+    complaints.length = 0; // the browser tells of the refusal, too
     await page.keyboard.press('i');
   });
 

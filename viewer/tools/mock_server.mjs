@@ -132,8 +132,10 @@ export async function startMock(port = 0, title = 'Mock') {
       { name: 'hip', label: 'Hip', unit: 'rad', min: -1.5, max: 1.5, log: false, value: 0.2, group: 'drives' },
     ],
   };
-  const inside = () => ({
-    step: world.step,
+  let opened = -1;
+  const inside = (step) => ({
+    step,
+    file: `mock_step${step}.npz`,
     traces: [
       {
         solver: 'auto',
@@ -155,8 +157,9 @@ export async function startMock(port = 0, title = 'Mock') {
     if (request.url === '/') answer('text/html', await readFile(viewer));
     else if (request.url === '/api/scene') answer('application/octet-stream', gzipSync(scene(world.title)));
     else if (request.url === '/api/controls') json(controls);
-    else if (request.url === '/api/step') json(inside());
-    else if (request.url === '/api/problem.npz') answer('application/octet-stream', 'PK not a real problem');
+    else if (request.url === '/api/step') json(inside((opened = world.step)));
+    else if (request.url === `/api/problem.npz?step=${opened}`)
+      answer('application/octet-stream', `PK not a real problem, step ${opened}`);
     else if (request.url === '/api/stream') {
       response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
       streams.add(response);
@@ -186,6 +189,7 @@ export async function startMock(port = 0, title = 'Mock') {
       world.title = title;
       for (const stream of streams) stream.write('event: scene\ndata: {}\n\n');
     },
+    forget: () => (opened = -1),
     async stop() {
       clearInterval(timer);
       for (const stream of streams) stream.destroy();

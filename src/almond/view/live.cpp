@@ -25,7 +25,7 @@ constexpr double kFrameMs = 1000.0 / 60.0;  // between snapshots
 constexpr double kDragRate = 15.0;          // [rad/s] of the spring that drags a body, critically damped
 constexpr double kDragLimit = 50.0;         // [m/s²] that it may give the whole tree
 constexpr double kDragS = 0.3;              // a pull that is not renewed for so long belongs to a page that is gone
-constexpr std::size_t kMostHands = 32;
+constexpr std::size_t kMostHands = 32, kMostOpened = 8;
 
 /// What a slider moves.
 struct Slider {
@@ -74,9 +74,10 @@ struct Live::Impl {
   bool stopped = false, paused = false, held = false;
   bool stepped = false;  // the simulation's last() holds a step
   double speed = 1.0, friction = 1.0;
-  std::map<std::string, Hand> hands;     // by viewer
-  std::map<std::string, Command> knobs;  // what was set by hand, by name; kept over a reset
-  std::map<int, double> driven;          // inputs that were set by hand, by drive
+  std::map<std::string, Hand> hands;                     // by viewer
+  std::map<std::string, Command> knobs;                  // what was set by hand, by name; kept over a reset
+  std::map<int, double> driven;                          // inputs that were set by hand, by drive
+  std::deque<std::shared_ptr<const StepInside>> opened;  // steps that were looked into, the newest last
   StepReport report;
   Frame frame;
   std::thread thread;
@@ -91,6 +92,7 @@ struct Live::Impl {
     mu.resize(world.model.num_geoms());
     for (int g = 0; g < world.model.num_geoms(); ++g) mu[g] = world.model.geoms[g].material.mu;
     hands.clear();
+    opened.clear();
     driven.clear();
     friction = 1.0;
     report = {};
@@ -488,23 +490,36 @@ std::string Live::controls() {
 }
 
 std::string Live::inside() {
-  StepInside inside;
+  const auto inside = std::make_shared<StepInside>();
   Settings settings;
+  std::int64_t world = 0;
   {
     const std::lock_guard lock(impl_->mutex);
     require(impl_->stepped, "no step was done yet");
-    inside = record_inside(*impl_->simulation);
+    *inside = record_inside(*impl_->simulation);
     settings = impl_->simulation->options().solver;
+    world = impl_->worlds;
   }
-  add_traces(settings, inside);  // without holding up the simulation
+  add_traces(settings, *inside);  // without holding up the simulation
   const std::lock_guard lock(impl_->mutex);
-  return inside_json(inside, impl_->simulation->model(), impl_->world.title);
+  if (world == impl_->worlds) {
+    impl_->opened.push_back(inside);
+    if (impl_->opened.size() > kMostOpened) impl_->opened.pop_front();
+  }
+  return inside_json(*inside, impl_->simulation->model(), impl_->world.title);
 }
 
-std::string Live::problem() {
-  const std::lock_guard lock(impl_->mutex);
-  require(impl_->stepped, "no step was done yet");
-  return inside_npz(record_inside(*impl_->simulation));
+std::string Live::problem(std::optional<std::int64_t> step) {
+  std::shared_ptr<const StepInside> found;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    require(step || impl_->stepped, "no step was done yet");
+    if (!step) found = std::make_shared<StepInside>(record_inside(*impl_->simulation));
+    for (const auto& each : impl_->opened)
+      if (step == each->step) found = each;
+  }
+  require(found != nullptr, "step " + std::to_string(step.value_or(0)) + " is not kept any more: look into a new one");
+  return inside_npz(*found);
 }
 
 }  // namespace almond

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "almond/view/replay.hpp"
@@ -47,7 +48,8 @@ class Live {
   [[nodiscard]] std::string scene();     // bytes of a replay with one frame, gzip'ed
   [[nodiscard]] std::string controls();  // JSON: choices and sliders with their values
   [[nodiscard]] std::string inside();    // JSON: the last step, its contacts and how two solvers get on with it
-  [[nodiscard]] std::string problem();   // .npz of the last step
+  /// .npz of the last step, or of one that inside() told of lately. Throws Error where that is not kept any more.
+  [[nodiscard]] std::string problem(std::optional<std::int64_t> step = {});
 
   void stop();
 

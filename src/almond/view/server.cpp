@@ -3,6 +3,8 @@
 #include <httplib.h>
 
 #include <atomic>
+#include <charconv>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -50,10 +52,10 @@ struct Server::Impl {
     return origin.empty() || origin == "http://" + named;
   }
 
-  void answer(const httplib::Request&, httplib::Response& response, const char* type,
-              std::string (Live::*question)()) const {
+  template <class Question>
+  static void answer(httplib::Response& response, const char* type, const Question& question) {
     try {
-      response.set_content((live->*question)(), type);
+      response.set_content(question(), type);
     } catch (const Error& error) {
       response.status = 409;
       response.set_content(error.what(), "text/plain");
@@ -90,18 +92,29 @@ struct Server::Impl {
       response.set_content(page, "text/html; charset=utf-8");
     });
     if (live == nullptr) return;
-    server.Get("/api/scene", [this](const httplib::Request& request, httplib::Response& response) {
-      answer(request, response, "application/octet-stream", &Live::scene);
+    server.Get("/api/scene", [this](const httplib::Request&, httplib::Response& response) {
+      answer(response, "application/octet-stream", [&] { return live->scene(); });
     });
-    server.Get("/api/controls", [this](const httplib::Request& request, httplib::Response& response) {
-      answer(request, response, "application/json", &Live::controls);
+    server.Get("/api/controls", [this](const httplib::Request&, httplib::Response& response) {
+      answer(response, "application/json", [&] { return live->controls(); });
     });
-    server.Get("/api/step", [this](const httplib::Request& request, httplib::Response& response) {
-      answer(request, response, "application/json", &Live::inside);
+    server.Get("/api/step", [this](const httplib::Request&, httplib::Response& response) {
+      answer(response, "application/json", [&] { return live->inside(); });
     });
     server.Get("/api/problem.npz", [this](const httplib::Request& request, httplib::Response& response) {
-      answer(request, response, "application/octet-stream", &Live::problem);
-      response.set_header("Content-Disposition", "attachment; filename=\"problem.npz\"");
+      const std::string text = request.get_param_value("step");
+      std::int64_t step = 0;
+      const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+      if (!text.empty() && (error != std::errc() || stop != text.data() + text.size())) {
+        response.status = 400;
+        response.set_content("step " + quote(text) + ": expected a whole number\n", "text/plain");
+        return;
+      }
+      const auto asked = text.empty() ? std::nullopt : std::optional(step);
+      answer(response, "application/octet-stream", [&] { return live->problem(asked); });
+      if (response.status == 409) return;  // a message is no file to save
+      const std::string name = asked ? "problem_step" + text : "problem";
+      response.set_header("Content-Disposition", "attachment; filename=\"" + name + ".npz\"");
     });
     server.Get("/api/stream", [this](const httplib::Request&, httplib::Response& response) {
       live->let_go();

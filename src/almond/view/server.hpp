@@ -7,7 +7,7 @@
 //                        "event: controls" with the controls when somebody set one
 //   GET  /api/controls   choices and sliders
 //   GET  /api/step       the last step: contacts, traces of two solvers
-//   GET  /api/problem.npz
+//   GET  /api/problem.npz   the problem of the last step; ?step=N: of one that /api/step told of lately
 //   POST /api/command    as Live::post() takes it
 //
 // Requests that name another host, or come from a page of another origin, are refused: no web site that happens to be
