@@ -301,6 +301,42 @@ def test_live_view_refuses_others(viewer):
     assert next(viewer.snapshots())["status"] == "solved"
 
 
+def test_many_pages_leave_room_for_others(viewer):
+    streams = []
+    for _ in range(70):
+        streams.append(http.client.HTTPConnection(viewer.host, timeout=20))
+        streams[-1].request("GET", "/api/stream")
+    codes = [stream.getresponse().status for stream in streams]
+    assert codes.count(200) == 48 and codes.count(503) == 22
+    before = time.time()
+    assert viewer.ask("GET", "/")[0] == 200 and viewer.command(type="pause")[0] == 200
+    assert time.time() - before < 5
+    for stream in streams:
+        stream.close()
+    deadline = time.time() + 20
+    while viewer.ask("GET", "/api/controls")[0] != 200 or not stream_opens(viewer):
+        assert time.time() < deadline, "seats are not given back"
+
+
+def stream_opens(viewer):
+    connection = http.client.HTTPConnection(viewer.host, timeout=20)
+    connection.request("GET", "/api/stream")
+    return connection.getresponse().status == 200
+
+
+def test_port_80_answers_its_own_page():
+    process = subprocess.Popen([PROGRAM, "view", "tower", "--port", "80", "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if not process.stdout.readline():
+        process.communicate()
+        pytest.skip("port 80 cannot be had here")
+    connection = http.client.HTTPConnection("127.0.0.1", timeout=20)
+    connection.request("GET", "/", headers={"Host": "127.0.0.1", "Origin": "http://127.0.0.1"})
+    status = connection.getresponse().status
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert status == 200
+
+
 def test_two_views_have_ports_of_their_own(viewer):
     other = Viewer("tower")
     assert other.address != viewer.address

@@ -65,10 +65,24 @@ export class LiveLink {
     private events: LiveEvents,
   ) {}
 
-  /** Connects, and goes on trying for as long as the page is open. */
-  async connect(): Promise<void> {
+  /** Connects, and goes on trying for as long as the page is seen. */
+  start(): void {
+    // A browser has six connections to one server, and every stream holds one: hidden pages give theirs back.
+    document.addEventListener('visibilitychange', () => (document.hidden ? this.rest() : void this.connect()));
+    if (!document.hidden) void this.connect();
+  }
+
+  private rest(): void {
+    this.source?.close();
+    this.source = null;
+    window.clearTimeout(this.timer);
+  }
+
+  private async connect(): Promise<void> {
+    window.clearTimeout(this.timer);
     try {
       await this.loadScene();
+      if (document.hidden) return;
       this.open();
       this.wait = 300;
     } catch (error) {
@@ -112,6 +126,7 @@ export class LiveLink {
 
   private retry(): void {
     window.clearTimeout(this.timer);
+    if (document.hidden) return;
     this.timer = window.setTimeout(() => void this.connect(), this.wait);
     this.wait = Math.min(3000, 1.6 * this.wait);
   }

@@ -25,9 +25,12 @@ export function startLive(): void {
 
   const link = new LiveLink('', {
     scene(replay, controls) {
+      const same = world?.replay.title === replay.title && world.replay.bodies.length === replay.bodies.length;
+      const { selected } = app;
       world = new World(replay);
-      history = new History(replay.series);
+      if (!same) history = new History(replay.series);
       app.setWorlds([world], replay.title);
+      if (same) app.select(selected); // a page that was hidden comes back as it was
       rows = new ControlRows(controls, send);
       fillPanel(app, world, rows);
       newest = null;
@@ -63,7 +66,7 @@ export function startLive(): void {
   window.almond = makeApi(app, null, new Promise((resolve) => (arrived = resolve)));
   applyHash(app, null);
   app.stage.resize();
-  void link.connect();
+  link.start();
   app.run(() => {
     if (!newest || !world || newest.p.length !== 3 * world.replay.bodies.length) return;
     world.showLive(newest, contactsOf(newest.contacts ?? []));

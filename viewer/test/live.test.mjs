@@ -142,6 +142,23 @@ describe('live', { skip }, () => {
     await page.keyboard.press('i');
   });
 
+  test('a hidden page gives its connection back, and goes on when it is seen again', async () => {
+    const hide = (hidden) =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, hidden);
+    const open = mock.streams.size;
+    await hide(true);
+    await until('the end of the stream', () => mock.streams.size === open - 1);
+    await page.waitForTimeout(500);
+    assert.equal(mock.streams.size, open - 1, 'and does not try again meanwhile');
+    const time = await page.evaluate(() => window.almond.time);
+    await hide(false);
+    await until('it goes on', async () => (await page.evaluate(() => window.almond.time)) > time);
+    assert.equal(mock.streams.size, open);
+  });
+
   test('takes another scene when told', async () => {
     mock.changeScene('Another');
     await until('the title', async () => (await page.textContent('h1')) === 'Another');

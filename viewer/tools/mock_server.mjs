@@ -184,6 +184,7 @@ export async function startMock(port = 0, title = 'Mock') {
     port: server.address().port,
     commands,
     world,
+    streams,
     /** Tells the pages that the scene is another one now. */
     changeScene(title) {
       world.title = title;

@@ -15,11 +15,23 @@ namespace almond {
 namespace {
 
 constexpr int kFirstPort = 8137, kTriedPorts = 50;
-constexpr std::size_t kThreads = 64;            // every open stream holds one
+constexpr int kMostStreams = 48;                // each holds a thread
+constexpr std::size_t kThreads = 64;            // so some are left for everything else
+constexpr time_t kKeepAliveS = 1;               // a connection that waits for a further request holds a thread, too
 constexpr std::size_t kLargestCommand = 65536;  // bytes
 constexpr double kQuietMs = 1000.0;             // a stream without news says so after this long
 
 bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host == "localhost" || host == "::1"; }
+
+/// The place of one stream among those that are open.
+struct Seat {
+  explicit Seat(std::atomic<int>& all) : open(all), number(++open) {}
+  ~Seat() { --open; }
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+  std::atomic<int>& open;
+  const int number;
+};
 
 /// What a stream has told already.
 struct Seen {
@@ -38,17 +50,21 @@ struct Server::Impl {
   int port = 0;
   Live* live = nullptr;
   std::atomic<bool> stopping{false};
+  std::atomic<int> streams{0};
   std::thread thread;
 
   /// A page from elsewhere may reach us by its own name (DNS rebinding) or by ours (a form, a fetch): neither is heard.
   [[nodiscard]] bool is_allowed(const httplib::Request& request) const {
     const std::string named = request.get_header_value("Host"), origin = request.get_header_value("Origin");
+    std::set<std::string> names = {in_brackets(host)};
+    if (is_loopback(host)) names.insert({"127.0.0.1", "localhost", "[::1]"});
     const std::string suffix = ":" + std::to_string(port);
-    std::set<std::string> names = {in_brackets(host) + suffix};
-    if (is_loopback(host)) names.insert({"127.0.0.1" + suffix, "localhost" + suffix, "[::1]" + suffix});
+    const bool plain = port == 80 && names.count(named) > 0;  // the port that browsers leave out
+    const bool own =
+        plain || (named.ends_with(suffix) && names.count(named.substr(0, named.size() - suffix.size())) > 0);
     const bool open =
         host == "0.0.0.0" || host == "::";  // asked to listen to everybody: any name of this machine will do
-    if (!open && names.count(named) == 0) return false;
+    if (!open && !own) return false;
     return origin.empty() || origin == "http://" + named;
   }
 
@@ -78,6 +94,7 @@ struct Server::Impl {
     server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
     server.set_payload_max_length(kLargestCommand);
     server.set_keep_alive_max_count(1000);
+    server.set_keep_alive_timeout(kKeepAliveS);
     server.set_default_headers({{"Cache-Control", "no-store"},
                                 {"X-Content-Type-Options", "nosniff"},
                                 {"X-Frame-Options", "DENY"},
@@ -117,10 +134,17 @@ struct Server::Impl {
       response.set_header("Content-Disposition", "attachment; filename=\"" + name + ".npz\"");
     });
     server.Get("/api/stream", [this](const httplib::Request&, httplib::Response& response) {
+      const auto seat = std::make_shared<Seat>(streams);
+      if (seat->number > kMostStreams) {
+        response.status = 503;
+        response.set_header("Retry-After", "5");
+        response.set_content("too many pages look at this simulation: close some\n", "text/plain");
+        return;
+      }
       live->let_go();
       response.set_chunked_content_provider(
           "text/event-stream",
-          [this, had = Seen{}](std::size_t, httplib::DataSink& sink) mutable { return stream(sink, had); });
+          [this, seat, had = Seen{}](std::size_t, httplib::DataSink& sink) mutable { return stream(sink, had); });
     });
     server.Post("/api/command", [this](const httplib::Request& request, httplib::Response& response) {
       // Other origins may post forms and plain text without asking; JSON they may not.
