@@ -75,7 +75,7 @@ export class InsidePanel {
     for (const plot of this.plots) plot.dispose();
     this.plots = [];
     const top = this.parent.scrollTop;
-    this.body.replaceChildren(...(record ? this.traces(record) : []), ...this.table(world, record));
+    this.body.replaceChildren(...(record ? this.traces(record) : this.whyNone(world)), ...this.table(world, record));
     this.parent.scrollTop = top;
   }
 
@@ -203,6 +203,17 @@ export class InsidePanel {
       out.push(plot.element);
     }
     return out;
+  }
+
+  /** In words, why this step has no curves and no problem to save. */
+  private whyNone(world: World): HTMLElement[] {
+    if (this.actions.fetchRecord) return [];
+    const text = world.untold
+      ? 'Another engine made these steps, and tells nothing of its solver.'
+      : world.replay.inside.length
+        ? 'This step was not kept whole: a replay keeps the hardest steps and those named by --inside, listed above.'
+        : 'No step of this replay was kept whole; almond run --inside STEP keeps one.';
+    return [h('p', { class: 'soft' }, text)];
   }
 
   private rows(world: World, record: Inside | null): Row[] {

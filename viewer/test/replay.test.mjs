@@ -178,9 +178,11 @@ describe('replay', { skip }, () => {
     await page.keyboard.press('i');
     const residuals = await page.locator('.contact-table td:last-child').allTextContents();
     assert.ok(residuals.length > 10);
+    assert.match(await page.textContent('#inside'), /not kept whole/);
     await page.click('#inside .chip:has-text("300")');
     assert.match(await page.textContent('#inside h2'), /300/);
     assert.equal(await page.locator('#inside .plot').count(), 2);
+    assert.doesNotMatch(await page.textContent('#inside'), /not kept whole/);
     const [download] = await Promise.all([page.waitForEvent('download'), page.click('.save-problem')]);
     assert.equal(download.suggestedFilename(), 'pile_step300.npz');
     await context.close();

@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kLength = 1e-5;           // [m] steps of stored positions
 constexpr double kUnit = 1.0 / 32767.0;    // of components of unit vectors and quaternions
+constexpr double kApartS = 0.1;            // between hard steps that are kept
 constexpr double kTraceBudgetMs = 2000.0;  // of one solver on one step
 constexpr std::size_t kMostTracePoints = 400;
 
@@ -219,6 +220,39 @@ void add_traces(const Settings& settings, StepInside& inside) {
   }
 }
 
+namespace {
+
+/// A step kept whole, with a frame of its own so that it can be seen, too.
+struct Kept {
+  int iterations;  // -1: asked for
+  StepInside inside;
+  Frame frame;
+};
+
+/// Contacts of frames one after the other.
+struct ContactArrays {
+  std::vector<float> position, force, residual, mu;
+  std::vector<std::int16_t> normal;
+  std::vector<std::uint8_t> mode;
+  std::vector<std::uint32_t> geoms;
+
+  /// Puts others before the contact numbered `at`.
+  void insert(std::ptrdiff_t at, const ContactArrays& other) {
+    const auto put = [at](auto& all, const auto& part, int width) {
+      all.insert(all.begin() + width * at, part.begin(), part.end());
+    };
+    put(position, other.position, 3);
+    put(normal, other.normal, 3);
+    put(force, other.force, 3);
+    put(mode, other.mode, 1);
+    put(residual, other.residual, 1);
+    put(mu, other.mu, 1);
+    put(geoms, other.geoms, 2);
+  }
+};
+
+}  // namespace
+
 struct Replay::Impl {
   const Model* model;
   std::vector<Look> looks;
@@ -231,67 +265,95 @@ struct Replay::Impl {
   std::vector<std::uint32_t> frame_step;
   std::vector<std::int32_t> position;
   std::vector<std::int16_t> quaternion;
-  std::vector<std::uint32_t> contact_start = {0}, contact_geoms;
-  std::vector<float> contact_position, contact_force, contact_residual, contact_mu;
-  std::vector<std::int16_t> contact_normal;
-  std::vector<std::uint8_t> contact_mode;
+  std::vector<std::uint32_t> contact_start = {0};
+  ContactArrays contacts;
   std::vector<Series> series = {{"residual", "N s", true, {}},   {"contacts", "", false, {}},
                                 {"iterations", "", false, {}},   {"step time", "ms", true, {}},
                                 {"solve time", "ms", true, {}},  {"energy", "J", false, {}},
                                 {"penetration", "mm", true, {}}, {"natural map", "", true, {}}};
-  std::vector<std::pair<int, StepInside>> inside;  // with its iterations, -1: asked for
-  Frame frame;
+  std::vector<Kept> inside;
+  Frame scratch;
 
   [[nodiscard]] bool frame_is_due() const { return steps % stride == 0; }
 
-  void add_frame() {
-    const std::size_t before = quaternion.size() - (time.empty() ? 0 : 4 * frame.bodies.size());
-    for (std::size_t b = 0; b < frame.bodies.size(); ++b) {
-      for (const double x : frame.bodies[b].p) position.push_back(quantise_length(x));
-      Vec4 q = matrix_to_quaternion(frame.bodies[b].R);
-      if (!time.empty()) {  // of q and -q the one nearer to the frame before
-        double dot = 0.0;
-        for (std::size_t k = 0; k < 4; ++k) dot += q[static_cast<Eigen::Index>(k)] * quaternion[before + 4 * b + k];
-        if (dot < 0.0) q = -q;
-      }
-      for (const double x : q) quaternion.push_back(quantise_unit(x));
-    }
-    for (const FrameContact& c : frame.contacts) {
-      for (int k = 0; k < 3; ++k) {
-        contact_position.push_back(static_cast<float>(c.p[k]));
-        contact_normal.push_back(quantise_unit(c.n[k]));
-        contact_force.push_back(static_cast<float>(c.force[k]));
-      }
-      contact_mode.push_back(static_cast<std::uint8_t>(c.mode));
-      contact_residual.push_back(static_cast<float>(c.residual));
-      contact_mu.push_back(static_cast<float>(c.mu));
-      contact_geoms.push_back(static_cast<std::uint32_t>(c.geom_a));
-      contact_geoms.push_back(static_cast<std::uint32_t>(c.geom_b));
-    }
-    contact_start.push_back(static_cast<std::uint32_t>(contact_mode.size()));
-    time.push_back(frame.time);
-    frame_step.push_back(static_cast<std::uint32_t>(frame.step));
+  /// Frames come in the order of their steps; one that is there stays.
+  void add_frame(const Frame& frame) {
+    const auto step = static_cast<std::uint32_t>(frame.step);
+    const auto place = std::lower_bound(frame_step.begin(), frame_step.end(), step) - frame_step.begin();
+    if (place < std::ssize(frame_step) && frame_step[static_cast<std::size_t>(place)] == step) return;
+    frame_step.insert(frame_step.begin() + place, step);
+    time.insert(time.begin() + place, frame.time);
+    add_poses(frame, place);
+    add_contacts(frame, place);
   }
 
-  /// Keeps the step if it was asked for, or needed more iterations than the easiest of those kept.
+  void add_poses(const Frame& frame, std::ptrdiff_t place) {
+    std::vector<std::int32_t> p;
+    std::vector<std::int16_t> q;
+    const std::ptrdiff_t bodies = std::ssize(frame.bodies), before = 4 * bodies * (place - 1);
+    for (std::ptrdiff_t b = 0; b < bodies; ++b) {
+      const Pose& pose = frame.bodies[static_cast<std::size_t>(b)];
+      for (const double x : pose.p) p.push_back(quantise_length(x));
+      Vec4 rotation = matrix_to_quaternion(pose.R);
+      if (place > 0) {  // of q and -q the one nearer to the frame before
+        double dot = 0.0;
+        for (int k = 0; k < 4; ++k) dot += rotation[k] * quaternion[static_cast<std::size_t>(before + 4 * b + k)];
+        if (dot < 0.0) rotation = -rotation;
+      }
+      for (const double x : rotation) q.push_back(quantise_unit(x));
+    }
+    position.insert(position.begin() + 3 * bodies * place, p.begin(), p.end());
+    quaternion.insert(quaternion.begin() + 4 * bodies * place, q.begin(), q.end());
+  }
+
+  void add_contacts(const Frame& frame, std::ptrdiff_t place) {
+    ContactArrays own;
+    for (const FrameContact& c : frame.contacts) {
+      for (int k = 0; k < 3; ++k) {
+        own.position.push_back(static_cast<float>(c.p[k]));
+        own.normal.push_back(quantise_unit(c.n[k]));
+        own.force.push_back(static_cast<float>(c.force[k]));
+      }
+      own.mode.push_back(static_cast<std::uint8_t>(c.mode));
+      own.residual.push_back(static_cast<float>(c.residual));
+      own.mu.push_back(static_cast<float>(c.mu));
+      own.geoms.push_back(static_cast<std::uint32_t>(c.geom_a));
+      own.geoms.push_back(static_cast<std::uint32_t>(c.geom_b));
+    }
+    const std::uint32_t at = contact_start[static_cast<std::size_t>(place)];
+    contacts.insert(at, own);
+    contact_start.insert(contact_start.begin() + place + 1, at);
+    for (std::size_t f = static_cast<std::size_t>(place) + 1; f < contact_start.size(); ++f)
+      contact_start[f] += static_cast<std::uint32_t>(frame.contacts.size());
+  }
+
+  /// Keeps the step if it was asked for, or needed more iterations than the easiest of those kept. Of hard steps that
+  /// follow each other, which are one impact, only the hardest is kept.
   void look_inside(const Simulation& simulation, int iterations) {
-    const bool asked = std::find(options.inside.begin(), options.inside.end(), steps) != options.inside.end();
-    if (asked) {
-      inside.emplace_back(-1, record_inside(simulation));
+    const auto keep = [&](int rank) {
+      Kept kept{rank, record_inside(simulation), {}};
+      record_step(simulation, kept.frame);
+      return kept;
+    };
+    if (std::find(options.inside.begin(), options.inside.end(), steps) != options.inside.end()) {
+      inside.push_back(keep(-1));
       return;
     }
-    auto easiest = inside.end();
-    int kept = 0;
-    for (auto it = inside.begin(); it != inside.end(); ++it) {
-      if (it->first < 0) continue;
-      ++kept;
-      if (easiest == inside.end() || it->first < easiest->first) easiest = it;
-    }
     if (options.hardest <= 0 || simulation.last().contacts.points.empty()) return;
-    if (kept < options.hardest) {
-      inside.emplace_back(iterations, record_inside(simulation));
-    } else if (iterations > easiest->first) {
-      *easiest = {iterations, record_inside(simulation)};
+    const double now = simulation.state().time - dt;
+    Kept *easiest = nullptr, *same = nullptr;
+    int count = 0;
+    for (Kept& each : inside) {
+      if (each.iterations < 0) continue;
+      ++count;
+      if (easiest == nullptr || each.iterations < easiest->iterations) easiest = &each;
+      if (now - each.frame.time < kApartS) same = &each;
+    }
+    if (same != nullptr) easiest = same;
+    if (same == nullptr && count < options.hardest) {
+      inside.push_back(keep(iterations));
+    } else if (iterations > easiest->iterations) {
+      *easiest = keep(iterations);
     }
   }
 
@@ -310,6 +372,7 @@ struct Replay::Impl {
   }
 
   std::string write(const std::vector<std::pair<std::string, std::string>>& facts, const Settings& settings) {
+    for (const Kept& kept : inside) add_frame(kept.frame);
     Sections sections;
     Shapes shapes(sections);
     const std::size_t bodies = model->bodies.size();
@@ -323,13 +386,13 @@ struct Replay::Impl {
                         {"position", to_json(sections.add(position, {3 * bodies, kLength}))},
                         {"quaternion", to_json(sections.add(quaternion, {4 * bodies, kUnit}))}};
     header["contacts"] = {{"start", to_json(sections.add(contact_start))},
-                          {"position", to_json(sections.add(contact_position))},
-                          {"normal", to_json(sections.add(contact_normal, {0, kUnit}))},
-                          {"force", to_json(sections.add(contact_force))},
-                          {"mode", to_json(sections.add(contact_mode))},
-                          {"mu", to_json(sections.add(contact_mu))},
-                          {"geoms", to_json(sections.add(contact_geoms))}};
-    if (!all_nan(contact_residual)) header["contacts"]["residual"] = to_json(sections.add(contact_residual));
+                          {"position", to_json(sections.add(contacts.position))},
+                          {"normal", to_json(sections.add(contacts.normal, {0, kUnit}))},
+                          {"force", to_json(sections.add(contacts.force))},
+                          {"mode", to_json(sections.add(contacts.mode))},
+                          {"mu", to_json(sections.add(contacts.mu))},
+                          {"geoms", to_json(sections.add(contacts.geoms))}};
+    if (!all_nan(contacts.residual)) header["contacts"]["residual"] = to_json(sections.add(contacts.residual));
     Json rows = Json::array();
     for (const Series& s : series) {
       if (all_nan(s.values)) continue;
@@ -337,9 +400,9 @@ struct Replay::Impl {
     }
     header["series"] = std::move(rows);
     header["series_time"] = to_json(sections.add(series_time));
-    std::sort(inside.begin(), inside.end(), [](const auto& a, const auto& b) { return a.second.step < b.second.step; });
+    std::sort(inside.begin(), inside.end(), [](const auto& a, const auto& b) { return a.inside.step < b.inside.step; });
     Json details = Json::array();
-    for (auto& [iterations, step] : inside) {
+    for (auto& [iterations, step, seen] : inside) {
       add_traces(settings, step);
       Json one = describe_inside(step, *model, options.title);
       const std::string npz = inside_npz(step);
@@ -368,8 +431,8 @@ Replay& Replay::operator=(Replay&&) noexcept = default;
 void Replay::add_step(Simulation& simulation, const StepReport& report) {
   Impl& r = *impl_;
   if (r.frame_is_due()) {
-    record_step(simulation, r.frame);
-    r.add_frame();
+    record_step(simulation, r.scratch);
+    r.add_frame(r.scratch);
   }
   r.look_inside(simulation, report.iterations);
   r.add_figures(simulation.state().time - r.dt, report, simulation.energy().total());
@@ -377,27 +440,23 @@ void Replay::add_step(Simulation& simulation, const StepReport& report) {
 
 void Replay::add_step(const Frame& frame, const StepReport& report, double energy) {
   Impl& r = *impl_;
-  if (r.frame_is_due()) {
-    r.frame = frame;
-    r.add_frame();
-  }
+  if (r.frame_is_due()) r.add_frame(frame);
   r.add_figures(frame.time, report, energy);
 }
 
 std::string Replay::finish(Simulation& simulation, const std::vector<std::pair<std::string, std::string>>& facts) {
-  Frame& frame = impl_->frame;
+  Frame& frame = impl_->scratch;
   const bool stepped = impl_->steps > 0;
   if (stepped) record_step(simulation, frame);  // the end is shown with the contacts that led to it
   const std::vector<FrameContact> contacts = stepped ? frame.contacts : std::vector<FrameContact>();
   record_state(simulation, frame);
   frame.contacts = contacts;
-  impl_->add_frame();
+  impl_->add_frame(impl_->scratch);
   return gzip(impl_->write(facts, simulation.options().solver));
 }
 
 std::string Replay::finish(const Frame& end, const std::vector<std::pair<std::string, std::string>>& facts) {
-  impl_->frame = end;
-  impl_->add_frame();
+  impl_->add_frame(end);
   return gzip(impl_->write(facts, {}));
 }
 

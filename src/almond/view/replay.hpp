@@ -12,7 +12,7 @@ namespace almond {
 
 struct ReplayOptions {
   double fps = 60.0;        // frames per simulated second at most
-  int hardest = 3;          // steps with the most iterations that are kept with their problem
+  int hardest = 3;          // steps with the most iterations that are kept with their problem, 0.1 s apart
   std::vector<int> inside;  // further steps to keep, counted from 0
   std::string title = "Almond";
 };
