@@ -23,9 +23,12 @@ interface Axis {
   low: number;
   high: number;
   log: boolean;
+  zero: boolean; // logarithmic, with a place for 0 at the bottom
 }
 
-const margin = { left: 52, right: 10, top: 6, bottom: 18 };
+const margin = { right: 10, top: 6, bottom: 18 };
+const leastLeft = 52; // so that plots below each other begin at the same place
+const gap = 6; // between labels and axis
 
 export class Plot {
   readonly element: HTMLElement;
@@ -36,6 +39,7 @@ export class Plot {
   private range: [number, number] = [0, 1];
   private at = NaN;
   private sized = [0, 0];
+  private left = leastLeft; // of the axis [CSS pixels], where the labels have room
   private onSize: ResizeObserver;
 
   /** `scrub` gets the x under the pointer while it is dragged. */
@@ -51,7 +55,7 @@ export class Plot {
       this.box.classList.add('scrub');
       const move = (event: PointerEvent) => {
         const place = this.box.getBoundingClientRect();
-        const s = (event.clientX - place.left - margin.left) / (place.width - margin.left - margin.right);
+        const s = (event.clientX - place.left - this.left) / (place.width - this.left - margin.right);
         scrub(this.range[0] + Math.min(1, Math.max(0, s)) * (this.range[1] - this.range[0]));
       };
       this.box.addEventListener('pointerdown', (event) => {
@@ -76,9 +80,9 @@ export class Plot {
     this.at = x;
     const inside = x >= this.range[0] && x <= this.range[1];
     this.cursor.hidden = !inside;
-    const width = this.sized[0] - margin.left - margin.right;
+    const width = this.sized[0] - this.left - margin.right;
     const s = (x - this.range[0]) / (this.range[1] - this.range[0] || 1);
-    if (inside) this.cursor.style.transform = `translateX(${(margin.left + s * width).toFixed(1)}px)`;
+    if (inside) this.cursor.style.transform = `translateX(${(this.left + s * width).toFixed(1)}px)`;
     this.values.replaceChildren(
       ...this.spec.curves.map((curve) => {
         const value = valueAt(curve, x);
@@ -104,9 +108,12 @@ export class Plot {
     g.font = `10.5px ${style.fontFamily}`;
     this.range = this.spec.range ?? xRange(this.spec.curves);
     const axis = yAxis(this.spec.curves, this.spec.log);
-    const plotWidth = width - margin.left - margin.right;
     const plotHeight = height - margin.top - margin.bottom;
-    const toX = (x: number) => margin.left + ((x - this.range[0]) / (this.range[1] - this.range[0] || 1)) * plotWidth;
+    const levels = yTicks(axis, plotHeight);
+    const labels = levels.map((tick) => levelText(axis, tick, levels[1] - levels[0]));
+    this.left = Math.max(leastLeft, ...labels.map((label) => Math.ceil(g.measureText(label).width) + gap + 2));
+    const plotWidth = width - this.left - margin.right;
+    const toX = (x: number) => this.left + ((x - this.range[0]) / (this.range[1] - this.range[0] || 1)) * plotWidth;
     const toY = (y: number) => {
       const v = axis.log ? (y > 0 ? Math.log10(y) : axis.low) : y;
       const s = (v - axis.low) / (axis.high - axis.low || 1);
@@ -115,17 +122,16 @@ export class Plot {
     g.lineWidth = 1;
     g.textBaseline = 'middle';
     g.textAlign = 'right';
-    const levels = yTicks(axis, plotHeight);
-    for (const tick of levels) {
+    levels.forEach((tick, k) => {
       const y = Math.round(toY(axis.log ? Math.pow(10, tick) : tick)) + 0.5;
       g.strokeStyle = lines;
       g.beginPath();
-      g.moveTo(margin.left, y);
+      g.moveTo(this.left, y);
       g.lineTo(width - margin.right, y);
       g.stroke();
       g.fillStyle = soft;
-      g.fillText(axis.log ? power(tick) : tickText(tick, levels[1] - levels[0]), margin.left - 6, y);
-    }
+      g.fillText(labels[k], this.left - gap, y);
+    });
     g.textBaseline = 'alphabetic';
     g.textAlign = 'center';
     g.fillStyle = soft;
@@ -170,6 +176,8 @@ function drawCurve(
       }
       if (down) g.lineTo(toX(x[i]), toY(y[i]));
       else g.moveTo(toX(x[i]), toY(y[i]));
+      // A point alone would be no line.
+      if (!down && !(i + 1 < last && Number.isFinite(y[i + 1]))) g.lineTo(toX(x[i]) + 3, toY(y[i]));
       down = true;
     }
   } else {
@@ -214,24 +222,28 @@ function xRange(curves: Curve[]): [number, number] {
 }
 
 function yAxis(curves: Curve[], log: boolean): Axis {
+  let zero = false;
   let low = Infinity;
   let high = -Infinity;
   for (const { y } of curves)
     for (let i = 0; i < y.length; ++i) {
       const v = y[i];
+      zero ||= log && v === 0;
       if (!Number.isFinite(v) || (log && v <= 0)) continue;
       if (v < low) low = v;
       if (v > high) high = v;
     }
-  if (!(low <= high)) return log ? { low: -12, high: 0, log } : { low: 0, high: 1, log };
+  if (!(low <= high)) return log ? { low: -13, high: -8, log, zero } : { low: 0, high: 1, log, zero };
   if (log) {
     const top = Math.ceil(Math.log10(high) - 1e-6);
     const bottom = Math.max(Math.floor(Math.log10(low)), top - 18);
-    return { low: Math.min(bottom, top - 1), high: top, log };
+    return { low: Math.min(bottom, top - 1) - (zero ? 1 : 0), high: top, log, zero };
   }
   if (low > 0 && low < 0.6 * high) low = 0; // most quantities are read against zero
-  const room = high > low ? 0.06 * (high - low) : Math.max(0.5, 0.1 * Math.abs(high));
-  return { low: low === 0 ? 0 : low - room, high: high + room, log };
+  // Not closer than a hundred thousandth of the values: that would be rounding, with labels of twelve figures.
+  const least = 1e-5 * Math.max(Math.abs(low), Math.abs(high));
+  const room = high > low ? Math.max(0.06 * (high - low), least) : Math.max(0.5, 0.1 * Math.abs(high));
+  return { low: low === 0 ? 0 : low - room, high: high + room, log, zero };
 }
 
 function yTicks(axis: Axis, height: number): number[] {
@@ -239,8 +251,15 @@ function yTicks(axis: Axis, height: number): number[] {
   if (!axis.log) return niceTicks(axis.low, axis.high, count);
   const stride = Math.max(1, Math.ceil((axis.high - axis.low) / count));
   const ticks: number[] = [];
-  for (let e = Math.ceil(axis.low); e <= axis.high; ++e) if ((axis.high - e) % stride === 0) ticks.push(e);
+  if (axis.zero) ticks.push(axis.low);
+  for (let e = axis.low + (axis.zero ? stride : 0); e <= axis.high; ++e)
+    if ((axis.high - e) % stride === 0) ticks.push(e);
   return ticks;
+}
+
+function levelText(axis: Axis, tick: number, step: number): string {
+  if (!axis.log) return tickText(tick, step);
+  return axis.zero && tick === axis.low ? '0' : power(tick);
 }
 
 function niceTicks(low: number, high: number, count: number): number[] {
@@ -255,8 +274,12 @@ function niceTicks(low: number, high: number, count: number): number[] {
 /** As many figures as tell ticks that are `step` apart. */
 function tickText(value: number, step: number): string {
   const size = Math.abs(value);
-  if (size < 1e-12) return '0';
-  if (size >= 1e4 || size < 1e-2) return short(value).replace('.0·', '·');
-  const figures = step > 0 ? Math.ceil(Math.log10(size / step)) + 1 : 4;
+  if (size < 1e-9 * step || size < 1e-12) return '0';
+  const figures = step > 0 ? Math.max(1, Math.ceil(Math.log10(size / step) - 1e-9) + 1) : 4;
+  if (size >= 1e5 || size < 1e-2) {
+    const exponent = Math.floor(Math.log10(size) + 1e-9);
+    const lead = Number((value / Math.pow(10, exponent)).toFixed(Math.min(9, figures - 1)));
+    return `${lead}·${power(exponent)}`.replace('-', '−');
+  }
   return String(Number(value.toPrecision(Math.min(12, Math.max(4, figures))))).replace('-', '−');
 }

@@ -219,6 +219,60 @@ describe('replay', { skip }, () => {
     await context.close();
   });
 
+  test('labels of the axes fit, and a curve of zeros is seen', async () => {
+    const sections = new Sections();
+    const count = 50;
+    const times = Array.from({ length: count }, (_, i) => i / 50);
+    const series = (name, log, value) => ({
+      name,
+      unit: '',
+      log,
+      values: sections.add('f32', times.map(value)),
+    });
+    const header = {
+      title: 'Curves',
+      bodies: [],
+      geoms: [],
+      frames: {
+        count: 2,
+        step: sections.add('u32', [0, 49]),
+        time: sections.add('f64', [0, 0.98]),
+        position: sections.add('i32', []),
+        quaternion: sections.add('i16', []),
+      },
+      series: [
+        series('energy', false, (t) => -8456.25 + 0.05 * Math.sin(9 * t)),
+        series('contacts', false, (t) => -1.23456e-5 + 1e-9 * t),
+        series('residual', true, () => 0),
+      ],
+      series_time: sections.add('f64', times),
+    };
+    const { page, context, complaints } = await open(
+      browser,
+      `${await write('curves.html', [blob(header, sections)])}#t=0`,
+    );
+    await ready(page);
+    const ink = await page.evaluate(() =>
+      [...document.querySelectorAll('.plot')].map((plot) => {
+        const canvas = plot.querySelector('canvas');
+        const g = canvas.getContext('2d');
+        const { width, height } = canvas;
+        const alpha = (x, w) => g.getImageData(x, 0, w, height).data.filter((a, i) => i % 4 === 3 && a > 40).length;
+        const blue = g.getImageData(0, 0, width, height).data;
+        let curve = 0;
+        for (let i = 0; i < blue.length; i += 4) if (blue[i + 3] > 99 && blue[i + 2] > blue[i] + 50) ++curve;
+        return { name: plot.querySelector('.plot-name').textContent, edge: alpha(0, 1), labels: alpha(1, 50), curve };
+      }),
+    );
+    assert.equal(ink.length, 3);
+    for (const { name, edge, labels, curve } of ink) {
+      assert.equal(edge, 0, `${name}: a label is cut`);
+      assert.ok(labels > 20 && curve > 40, `${name}: labels and a curve, ${labels} and ${curve} pixels`);
+    }
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+
   test('damaged data shows a panel that says so', async () => {
     const damaged = Buffer.from(first.blob);
     damaged.write('rubbish!', 0);
