@@ -28,7 +28,9 @@ export class App {
   constructor(readonly live: boolean) {
     const place = byId('stage');
     // On small screens the picture comes first.
-    if (window.innerWidth < 700) this.store.set({ panel: false });
+    const low = window.innerHeight < 480;
+    if (window.innerWidth < 700 || low) this.store.set({ panel: false });
+    if (low) this.store.set({ plots: false });
     this.stage = new Stage(place.querySelector('canvas')!);
     place.append(h('div', { class: 'title' }, this.title, this.status), this.badge);
     this.legend = new Legend(place);

@@ -1,8 +1,9 @@
 // A video of the replay, recorded by the browser while it plays once from the beginning.
 import type { App } from './app';
-import { save } from './dom';
+import { notice, save } from './dom';
 import type { Player } from './player';
 
+const leastMs = 700;
 const kinds = ['video/mp4;codecs=avc1.640028', 'video/webm;codecs=vp9', 'video/webm'];
 
 export function videoRecorder(app: App, player: Player): (() => void) | null {
@@ -24,15 +25,20 @@ export function videoRecorder(app: App, player: Player): (() => void) | null {
       busy = false;
       player.loop = loop;
       document.body.classList.remove('recording');
-      save(`almond.${kind.includes('mp4') ? 'mp4' : 'webm'}`, new Blob(parts, { type: kind }));
+      const video = new Blob(parts, { type: kind });
+      if (video.size) save(`almond.${kind.includes('mp4') ? 'mp4' : 'webm'}`, video);
+      else notice('This browser has recorded nothing. almond run --video writes a video without it.');
     };
     document.body.classList.add('recording');
     player.loop = false;
     player.seek(player.begin);
     recorder.start();
     player.play(true);
+    const began = performance.now();
     const watch = window.setInterval(() => {
-      if (player.playing) return;
+      // A canvas that is not drawn gives no pictures, and a recorder that was just started needs some.
+      if (!player.playing) app.stage.invalidate();
+      if (player.playing || performance.now() - began < leastMs) return;
       window.clearInterval(watch);
       recorder.stop();
     }, 50);

@@ -69,13 +69,23 @@ export class ViewLabels {
   }
 }
 
+const unitAtEnd = /_(mm|um|m|s|ms|rad|deg|kg)(_per_(s|m))?$/;
+
+/** A figure's name in words, and the unit that it ends with: `slip_rate_mm_per_s` is a slip rate in mm/s. */
+export function inWords(name: string): { label: string; unit: string } {
+  const found = /^[a-z0-9_]+$/.test(name) ? unitAtEnd.exec(name) : null;
+  const unit = found ? found[1].replace('um', 'µm') + (found[3] ? `/${found[3]}` : '') : '';
+  return { label: (found ? name.slice(0, found.index) : name).replaceAll('_', ' '), unit };
+}
+
 /** Facts as a table. Of several replays, texts that differ stand below each other in the colours of their curves. */
 export function factsTable(worlds: World[]): HTMLElement {
   const names = [...new Set(worlds.flatMap((world) => world.replay.facts.map(([name]) => name)))];
   const table = h('table', { class: 'facts' });
   for (const name of names) {
     const texts = worlds.map(({ replay }) => replay.facts.filter(([other]) => other === name).map(([, text]) => text));
-    const lines = texts.map((each) => each.join('; ') || '–');
+    const { label, unit } = inWords(name);
+    const lines = texts.map((each) => each.map((text) => (unit ? `${text} ${unit}` : text)).join('; ') || '–');
     const differ = lines.some((line) => line !== lines[0]);
     const dot = (i: number) => h('span', { class: 'dot', style: `background:${curveColor(i)}` });
     const cells = differ ? lines.map((line, i) => h('div', { class: 'of-run' }, dot(i), h('span', {}, line))) : [];
@@ -83,7 +93,7 @@ export function factsTable(worlds: World[]): HTMLElement {
       h(
         'tr',
         { class: differ ? 'differs' : '' },
-        h('th', {}, name),
+        h('th', {}, label),
         differ ? h('td', {}, ...cells) : h('td', {}, lines[0]),
       ),
     );

@@ -53,6 +53,20 @@ export function short(value: number | undefined | null): string {
   return figures.replace('-', '−');
 }
 
+/** A name that is too long, without its middle: what tells it from others is mostly at its end. */
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = Math.floor((most - 1) / 3);
+  return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
+}
+
+/** Says something for a few seconds. */
+export function notice(text: string): void {
+  const element = h('div', { class: 'notice', role: 'status' }, text);
+  document.body.append(element);
+  setTimeout(() => element.remove(), 6000);
+}
+
 /** Hands the user a file. */
 export function save(name: string, data: Blob): void {
   const url = URL.createObjectURL(data);

@@ -3,8 +3,9 @@
 const paths: Record<string, string> = {
   play: '<path d="M8 5.5v13l10.5-6.5z" fill="currentColor"/>',
   pause: '<path d="M8 5.5v13M16 5.5v13" stroke-width="3"/>',
-  back: '<path d="M15.5 6v12l-8.5-6z" fill="currentColor"/>',
-  forward: '<path d="M8.5 6v12l8.5-6z" fill="currentColor"/><path d="M18.5 6v12"/>',
+  // One frame: hollow, and the bar on the side that is left, so that neither looks like playing or going to an end.
+  back: '<path d="M14 6.500v11L6 12z"/><path d="M18.500 6.500v11"/>',
+  forward: '<path d="M10 6.500v11L18 12z"/><path d="M5.500 6.500v11"/>',
   first: '<path d="M17.5 6v12l-8.5-6z" fill="currentColor"/><path d="M6.5 6v12"/>',
   loop: '<path d="M17 3l3 3-3 3"/><path d="M4 11V9.500a3.500 3.500 0 0 1 3.500-3.500H20M7 21l-3-3 3-3"/><path d="M20 13v1.500a3.500 3.500 0 0 1-3.500 3.500H4"/>',
   reset: '<path d="M5 12a7 7 0 1 0 2.300-5.200"/><path d="M4 4v4.500h4.500"/>',

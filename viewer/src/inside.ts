@@ -1,6 +1,6 @@
 // The panel "inside a step": contacts by residual, the solvers' traces, and the step's problem to take along.
 import { modeColors, modeNames } from './contacts';
-import { h, save, short } from './dom';
+import { cut, h, save, short } from './dom';
 import type { Inside, InsideContact } from './format';
 import { icon } from './icons';
 import { Plot, type PlotSpec } from './plots';
@@ -119,7 +119,15 @@ export class InsidePanel {
       'div',
       { class: 'segments' },
       ...worlds.map((world, i) =>
-        h('button', { 'aria-pressed': String(i === this.active), onclick: () => this.choose(i) }, world.replay.title),
+        h(
+          'button',
+          {
+            'aria-pressed': String(i === this.active),
+            title: world.replay.title,
+            onclick: () => this.choose(i),
+          },
+          cut(world.replay.title, Math.max(8, Math.floor(44 / worlds.length))),
+        ),
       ),
     );
   }
@@ -261,7 +269,14 @@ export class InsidePanel {
           onpointerenter: () => this.actions.highlight(world, row.index),
           onpointerleave: () => this.actions.highlight(world, -1),
         },
-        h('td', { class: 'names', title: row.names }, row.names),
+        h(
+          'td',
+          { class: 'names', title: row.names },
+          row.names
+            .split(' | ')
+            .map((name) => cut(name, 13))
+            .join(' | '),
+        ),
         h(
           'td',
           { class: 'mode' },

@@ -45,6 +45,18 @@ export const defaults: Settings = {
   background: 'auto',
 };
 
+const choices: Partial<Record<keyof Settings, string[]>> = {
+  colorBy: ['mode', 'residual'],
+  shapes: ['visual', 'collision'],
+};
+
+/** Addresses and scripts may ask for what there is not. */
+function fits(name: keyof Settings, value: unknown): boolean {
+  if (typeof value !== typeof defaults[name]) return false;
+  if (typeof value === 'number') return Number.isFinite(value) && value > 0;
+  return choices[name]?.includes(value as string) ?? true;
+}
+
 export class Store {
   readonly value: Settings = { ...defaults };
   private listeners: ((settings: Settings) => void)[] = [];
@@ -52,7 +64,7 @@ export class Store {
   set(change: Partial<Settings>): void {
     let changed = false;
     for (const [name, value] of Object.entries(change) as [keyof Settings, never][]) {
-      if (!(name in this.value) || this.value[name] === value) continue;
+      if (!(name in this.value) || this.value[name] === value || !fits(name, value)) continue;
       this.value[name] = value;
       changed = true;
     }

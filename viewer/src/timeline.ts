@@ -63,7 +63,7 @@ export class Timeline {
     this.slider.value = String(player.time);
     const done = player.duration > 0 ? (player.time - player.begin) / player.duration : 0;
     this.slider.style.setProperty('--done', `${(100 * done).toFixed(2)}%`);
-    this.clock.textContent = `${player.time.toFixed(3)} / ${player.end.toFixed(2)} s`;
+    this.clock.textContent = `${player.time.toFixed(3)} / ${player.end.toFixed(player.end < 1 ? 3 : 2)} s`;
     if (speeds.includes(player.speed)) this.speed.value = String(player.speed);
     this.loop.setAttribute('aria-pressed', String(player.loop));
   }
