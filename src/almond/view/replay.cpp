@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -11,16 +12,18 @@
 #include "almond/model/sdf_solid.hpp"
 #include "almond/model/triangles.hpp"
 #include "almond/view/blob.hpp"
+#include "almond/view/replay_frames.hpp"
 
 namespace almond {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kLength = 1e-5;           // [m] steps of stored positions
-constexpr double kUnit = 1.0 / 32767.0;    // of components of unit vectors and quaternions
-constexpr double kApartS = 0.1;            // between hard steps that are kept
-constexpr double kTraceBudgetMs = 2000.0;  // of one solver on one step
+constexpr double kLength = 1e-5;                              // [m] steps of stored positions
+constexpr double kUnit = 1.0 / 32767.0;                       // of components of unit vectors and quaternions
+constexpr double kApartS = 0.1;                               // between hard steps that are kept
+constexpr double kTraceBudgetMs = 2000.0;                     // of one solver on one step
+constexpr std::size_t kLargestReplay = std::size_t{1} << 32;  // bytes, unpacked
 constexpr std::size_t kMostTracePoints = 400;
 
 Json to_json(const ArrayPlace& place) {
@@ -33,14 +36,6 @@ Json to_json(const ArrayPlace& place) {
 }
 
 Json list(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
-
-std::int32_t quantise_length(double x) {
-  constexpr double kMost = 2147483647.0;
-  return static_cast<std::int32_t>(std::lround(std::isfinite(x) ? std::clamp(x / kLength, -kMost, kMost) : 0.0));
-}
-std::int16_t quantise_unit(double x) {
-  return static_cast<std::int16_t>(std::lround(std::isfinite(x) ? std::clamp(x, -1.0, 1.0) / kUnit : 0.0));
-}
 
 /// Kinds and sizes as the page draws them; meshes that are shared are stored once.
 class Shapes {
@@ -229,28 +224,6 @@ struct Kept {
   Frame frame;
 };
 
-/// Contacts of frames one after the other.
-struct ContactArrays {
-  std::vector<float> position, force, residual, mu;
-  std::vector<std::int16_t> normal;
-  std::vector<std::uint8_t> mode;
-  std::vector<std::uint32_t> geoms;
-
-  /// Puts others before the contact numbered `at`.
-  void insert(std::ptrdiff_t at, const ContactArrays& other) {
-    const auto put = [at](auto& all, const auto& part, int width) {
-      all.insert(all.begin() + width * at, part.begin(), part.end());
-    };
-    put(position, other.position, 3);
-    put(normal, other.normal, 3);
-    put(force, other.force, 3);
-    put(mode, other.mode, 1);
-    put(residual, other.residual, 1);
-    put(mu, other.mu, 1);
-    put(geoms, other.geoms, 2);
-  }
-};
-
 }  // namespace
 
 struct Replay::Impl {
@@ -261,12 +234,8 @@ struct Replay::Impl {
   int stride = 1;  // steps per frame
   int steps = 0;
 
-  std::vector<double> time, series_time;
-  std::vector<std::uint32_t> frame_step;
-  std::vector<std::int32_t> position;
-  std::vector<std::int16_t> quaternion;
-  std::vector<std::uint32_t> contact_start = {0};
-  ContactArrays contacts;
+  FrameArrays frames;
+  std::vector<double> series_time;
   std::vector<Series> series = {{"residual", "N s", true, {}},   {"contacts", "", false, {}},
                                 {"iterations", "", false, {}},   {"step time", "ms", true, {}},
                                 {"solve time", "ms", true, {}},  {"energy", "J", false, {}},
@@ -275,57 +244,6 @@ struct Replay::Impl {
   Frame scratch;
 
   [[nodiscard]] bool frame_is_due() const { return steps % stride == 0; }
-
-  /// Frames come in the order of their steps; one that is there stays.
-  void add_frame(const Frame& frame) {
-    const auto step = static_cast<std::uint32_t>(frame.step);
-    const auto place = std::lower_bound(frame_step.begin(), frame_step.end(), step) - frame_step.begin();
-    if (place < std::ssize(frame_step) && frame_step[static_cast<std::size_t>(place)] == step) return;
-    frame_step.insert(frame_step.begin() + place, step);
-    time.insert(time.begin() + place, frame.time);
-    add_poses(frame, place);
-    add_contacts(frame, place);
-  }
-
-  void add_poses(const Frame& frame, std::ptrdiff_t place) {
-    std::vector<std::int32_t> p;
-    std::vector<std::int16_t> q;
-    const std::ptrdiff_t bodies = std::ssize(frame.bodies), before = 4 * bodies * (place - 1);
-    for (std::ptrdiff_t b = 0; b < bodies; ++b) {
-      const Pose& pose = frame.bodies[static_cast<std::size_t>(b)];
-      for (const double x : pose.p) p.push_back(quantise_length(x));
-      Vec4 rotation = matrix_to_quaternion(pose.R);
-      if (place > 0) {  // of q and -q the one nearer to the frame before
-        double dot = 0.0;
-        for (int k = 0; k < 4; ++k) dot += rotation[k] * quaternion[static_cast<std::size_t>(before + 4 * b + k)];
-        if (dot < 0.0) rotation = -rotation;
-      }
-      for (const double x : rotation) q.push_back(quantise_unit(x));
-    }
-    position.insert(position.begin() + 3 * bodies * place, p.begin(), p.end());
-    quaternion.insert(quaternion.begin() + 4 * bodies * place, q.begin(), q.end());
-  }
-
-  void add_contacts(const Frame& frame, std::ptrdiff_t place) {
-    ContactArrays own;
-    for (const FrameContact& c : frame.contacts) {
-      for (int k = 0; k < 3; ++k) {
-        own.position.push_back(static_cast<float>(c.p[k]));
-        own.normal.push_back(quantise_unit(c.n[k]));
-        own.force.push_back(static_cast<float>(c.force[k]));
-      }
-      own.mode.push_back(static_cast<std::uint8_t>(c.mode));
-      own.residual.push_back(static_cast<float>(c.residual));
-      own.mu.push_back(static_cast<float>(c.mu));
-      own.geoms.push_back(static_cast<std::uint32_t>(c.geom_a));
-      own.geoms.push_back(static_cast<std::uint32_t>(c.geom_b));
-    }
-    const std::uint32_t at = contact_start[static_cast<std::size_t>(place)];
-    contacts.insert(at, own);
-    contact_start.insert(contact_start.begin() + place + 1, at);
-    for (std::size_t f = static_cast<std::size_t>(place) + 1; f < contact_start.size(); ++f)
-      contact_start[f] += static_cast<std::uint32_t>(frame.contacts.size());
-  }
 
   /// Keeps the step if it was asked for, or needed more iterations than the easiest of those kept. Of hard steps that
   /// follow each other, which are one impact, only the hardest is kept.
@@ -372,7 +290,7 @@ struct Replay::Impl {
   }
 
   std::string write(const std::vector<std::pair<std::string, std::string>>& facts, const Settings& settings) {
-    for (const Kept& kept : inside) add_frame(kept.frame);
+    for (const Kept& kept : inside) frames.add(kept.frame);
     Sections sections;
     Shapes shapes(sections);
     const std::size_t bodies = model->bodies.size();
@@ -380,14 +298,15 @@ struct Replay::Impl {
                    {"gravity", list(model->gravity)}, {"up", {0, 0, 1}}, {"bodies", describe_bodies(*model)}};
     header["geoms"] = describe_geoms(looks, shapes);
     header["meshes"] = shapes.meshes();
-    header["frames"] = {{"count", time.size()},
-                        {"step", to_json(sections.add(frame_step))},
-                        {"time", to_json(sections.add(time))},
-                        {"position", to_json(sections.add(position, {3 * bodies, kLength}))},
-                        {"quaternion", to_json(sections.add(quaternion, {4 * bodies, kUnit}))}};
-    header["contacts"] = {{"start", to_json(sections.add(contact_start))},
+    header["frames"] = {{"count", frames.time.size()},
+                        {"step", to_json(sections.add(frames.step))},
+                        {"time", to_json(sections.add(frames.time))},
+                        {"position", to_json(sections.add(frames.position, {3 * bodies, kFrameLength}))},
+                        {"quaternion", to_json(sections.add(frames.quaternion, {4 * bodies, kFrameUnit}))}};
+    const ContactArrays& contacts = frames.contacts;
+    header["contacts"] = {{"start", to_json(sections.add(frames.contact_start))},
                           {"position", to_json(sections.add(contacts.position))},
-                          {"normal", to_json(sections.add(contacts.normal, {0, kUnit}))},
+                          {"normal", to_json(sections.add(contacts.normal, {0, kFrameUnit}))},
                           {"force", to_json(sections.add(contacts.force))},
                           {"mode", to_json(sections.add(contacts.mode))},
                           {"mu", to_json(sections.add(contacts.mu))},
@@ -432,7 +351,7 @@ void Replay::add_step(Simulation& simulation, const StepReport& report) {
   Impl& r = *impl_;
   if (r.frame_is_due()) {
     record_step(simulation, r.scratch);
-    r.add_frame(r.scratch);
+    r.frames.add(r.scratch);
   }
   r.look_inside(simulation, report.iterations);
   r.add_figures(simulation.state().time - r.dt, report, simulation.energy().total());
@@ -440,7 +359,7 @@ void Replay::add_step(Simulation& simulation, const StepReport& report) {
 
 void Replay::add_step(const Frame& frame, const StepReport& report, double energy) {
   Impl& r = *impl_;
-  if (r.frame_is_due()) r.add_frame(frame);
+  if (r.frame_is_due()) r.frames.add(frame);
   r.add_figures(frame.time, report, energy);
 }
 
@@ -451,13 +370,34 @@ std::string Replay::finish(Simulation& simulation, const std::vector<std::pair<s
   const std::vector<FrameContact> contacts = stepped ? frame.contacts : std::vector<FrameContact>();
   record_state(simulation, frame);
   frame.contacts = contacts;
-  impl_->add_frame(impl_->scratch);
+  impl_->frames.add(impl_->scratch);
   return gzip(impl_->write(facts, simulation.options().solver));
 }
 
 std::string Replay::finish(const Frame& end, const std::vector<std::pair<std::string, std::string>>& facts) {
-  impl_->add_frame(end);
+  impl_->frames.add(end);
   return gzip(impl_->write(facts, {}));
+}
+
+double replay_length(const std::string& zipped, const std::string& label) {
+  const std::string bytes = gunzip(zipped, kLargestReplay, label), why = label + ": damaged, expected a replay";
+  std::uint32_t length = 0;
+  require(bytes.size() > 12 && bytes.compare(0, 8, "almondR1") == 0, why);
+  std::memcpy(&length, bytes.data() + 8, sizeof length);
+  std::size_t count = 0, start = 12 + std::size_t{length};
+  try {
+    const Json place = Json::parse(bytes.substr(12, length)).at("frames").at("time");
+    count = place.at("length").get<std::size_t>();
+    start += place.at("offset").get<std::size_t>();
+    require(place.at("type") == "f64", why);
+  } catch (const Json::exception&) {
+    throw Error(why);
+  }
+  require(count > 0 && start < bytes.size() && count <= (bytes.size() - start) / sizeof(double), why);
+  double first = 0.0, last = 0.0;
+  std::memcpy(&first, bytes.data() + start, sizeof first);
+  std::memcpy(&last, bytes.data() + start + (count - 1) * sizeof last, sizeof last);
+  return last - first;
 }
 
 std::string make_still(Simulation& simulation, const std::vector<Look>& looks, const std::string& title,

@@ -66,6 +66,9 @@ class Replay {
   std::unique_ptr<Impl> impl_;
 };
 
+/// How long a replay is [s]. Throws Error (prefixed with `label`) when it is damaged.
+[[nodiscard]] double replay_length(const std::string& zipped, const std::string& label);
+
 /// A scene as it is now, as the bytes of a replay with one frame.
 [[nodiscard]] std::string make_still(Simulation& simulation, const std::vector<Look>& looks, const std::string& title,
                                      const std::vector<std::pair<std::string, std::string>>& facts);
