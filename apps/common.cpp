@@ -228,6 +228,14 @@ void expect_seed(CLI::Option* option) {
   check_text(option, rewrite_whole<std::uint64_t>, "a whole number of at least 0");
 }
 
+void expect_file(CLI::Option* option, const std::string& ending) {
+  const auto rewrite = [ending](const std::string& text) {
+    const bool fits = text == "-" || ending.empty() || fs::path(text).extension() == ending || is_device(text);
+    return !text.empty() && fits ? std::optional(text) : std::nullopt;
+  };
+  check_text(option, rewrite, ending.empty() ? "the name of a file" : "a file ending in " + ending);
+}
+
 std::pair<std::string, std::string> split_assignment(const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   require(equals != std::string::npos, "--set " + quote(assignment) + ": expected key=value");

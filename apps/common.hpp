@@ -57,6 +57,9 @@ void expect_whole(CLI::Option* option);
 /// 0 or more, 64 bits, also written as 1e3.
 void expect_seed(CLI::Option* option);
 
+/// The name of a file to write, with this ending where there is one to expect; -: standard output.
+void expect_file(CLI::Option* option, const std::string& ending = "");
+
 /// Key and value of --set. Throws Error where there is no "=".
 [[nodiscard]] std::pair<std::string, std::string> split_assignment(const std::string& assignment);
 /// The number in --set key=text. Throws Error where it is none.

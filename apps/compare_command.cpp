@@ -31,12 +31,13 @@ struct CompareArguments {
 constexpr const char* kMujoco = "mujoco";
 
 /// Runs the scene by one solver and packs what there was to see.
-std::string run_by(const SceneArguments& arguments, const std::string& solver, const InterruptGuard& interrupt) {
-  SceneArguments own = arguments;
+std::string run_by(const CompareArguments& arguments, const std::string& solver, const InterruptGuard& interrupt) {
+  SceneArguments own = arguments.scene;
   const bool by_mujoco = solver == kMujoco;
   if (!by_mujoco) own.solver = solver;
   scenes::LoadedScene loaded = make_scene(own);
   scenes::Scene& scene = loaded.scene;
+  static_cast<void>(check_pictures(arguments.pictures, scene.options.dt * scene.steps));
   ReplayOptions kept;
   kept.title = scene.name + ", " + (by_mujoco ? "MuJoCo" : solver);
   Progress progress;
@@ -95,26 +96,30 @@ int run_compare(CompareArguments& arguments) {
   if (arguments.replay.empty() && !arguments.pictures.wanted()) arguments.replay = "compare.html";
   check_output("--replay", arguments.replay);
   check_output("--png", arguments.pictures.png);
+  check_output("--video", arguments.pictures.video);
   static_cast<void>(page_alone());
-  const CaptureOptions capture = check_pictures(arguments.pictures);
+  CaptureOptions capture = check_pictures(arguments.pictures);
   std::vector<std::string> replays;
   if (files) {
     for (const std::string& name : arguments.names)
       for (std::string& replay : replays_of_page(read_file(name), name)) replays.push_back(std::move(replay));
-    require(replays.size() >= 2, "compare: " + arguments.names[0] + " holds one run, expected two or more");
+    require(replays.size() >= 2 || arguments.replay.empty(),
+            "compare: " + arguments.names[0] + " holds one run, expected two or more");
+    double length = 0.0;
+    for (const std::string& replay : replays) length = std::max(length, replay_length(replay, arguments.names[0]));
+    capture = check_pictures(arguments.pictures, length);
   } else {
     for (const std::string& solver : arguments.solvers) check_solver(solver);
     arguments.scene.name = arguments.names[0];
     arguments.scene.looks = true;
     const InterruptGuard interrupt;
-    for (const std::string& solver : arguments.solvers) replays.push_back(run_by(arguments.scene, solver, interrupt));
+    for (const std::string& solver : arguments.solvers) replays.push_back(run_by(arguments, solver, interrupt));
   }
   const std::string html = make_page(replays);
   if (!arguments.replay.empty()) write_output(arguments.replay, html);
   if (!arguments.replay.empty() && arguments.replay != "-")
     std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());
-  write_pictures(arguments.pictures, capture, html);
-  return kDone;
+  return write_pictures(arguments.pictures, capture, html) ? kDone : kInterrupted;
 }
 
 }  // namespace
@@ -122,11 +127,15 @@ int run_compare(CompareArguments& arguments) {
 Action add_compare_command(CLI::App& command) {
   const auto o = std::make_shared<CompareArguments>();
   SceneArguments& s = o->scene;
-  command.add_option("NAME", o->names, "replays written by almond run --replay, or one scene or robot file");
+  command.add_option("NAME", o->names,
+                     "replays written by almond run --replay (one is enough for a picture or video), or one scene or "
+                     "robot file");
   command.add_option("--solver", o->solvers,
                      "of a scene: two or more solvers, auto pgs; or mujoco, the scene run by MuJoCo");
-  command.add_option("--replay", o->replay,
-                     "the page to write (default compare.html, none where a picture or video is asked for)");
+  expect_file(
+      command.add_option("--replay", o->replay,
+                         "the page to write (default compare.html, none where a picture or video is asked for)"),
+      ".html");
   expect_whole(command.add_option("--steps", s.steps, "number of steps (default: the scene's)"));
   expect_number(command.add_option("--dt", s.dt, "time step in seconds"));
   expect_number(command.add_option("--budget-ms", s.budget_ms, "wall-clock limit of each step's solve"));

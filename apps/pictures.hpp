@@ -12,10 +12,10 @@ class App;
 namespace almond::app {
 
 struct PictureArguments {
-  std::string png, video;  // files, empty: none
-  std::string camera;      // x,y,z,tx,ty,tz
-  std::string size = "1280x720";
-  double time = kNaN, fps = 30.0, speed = 1.0;
+  std::string png, video;                                                  // files, empty: none
+  std::string camera;                                                      // x,y,z,tx,ty,tz
+  std::string size;                                                        // WIDTHxHEIGHT
+  double time = kNaN, fps = kNaN, speed = kNaN, begin = kNaN, end = kNaN;  // NaN: not given
   bool contacts = false;
 
   [[nodiscard]] bool wanted() const { return !png.empty() || !video.empty(); }
@@ -27,7 +27,7 @@ void add_picture_options(CLI::App& command, PictureArguments& arguments);
 /// missing.
 [[nodiscard]] CaptureOptions check_pictures(const PictureArguments& arguments, double duration = kInfinity);
 
-/// Draws what is wanted of a page with one replay or several.
-void write_pictures(const PictureArguments& arguments, const CaptureOptions& options, const std::string& html);
+/// Draws what is wanted of a page with one replay or several. False: Ctrl-C ended it, which leaves nothing behind.
+[[nodiscard]] bool write_pictures(const PictureArguments& arguments, CaptureOptions options, const std::string& html);
 
 }  // namespace almond::app

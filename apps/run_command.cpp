@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -36,7 +37,7 @@ struct RunArguments {
   SceneArguments scene;
   std::vector<std::string> dumps;  // STEP=FILE
   std::string json, trajectory, save_state, load_state, mjcf, replay;
-  double fps = 60.0;
+  std::optional<double> fps;
   std::vector<int> inside;  // steps
   PictureArguments pictures;
   bool strict = false;
@@ -138,10 +139,11 @@ void print_notes(const FileNotes& notes) {
   if (shown < lines.size()) std::fprintf(stderr, "note: %zu more, see almond inspect\n", lines.size() - shown);
 }
 
-/// Writes all outputs, also those behind one that fails; then says what failed first.
-void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps, const std::string& json,
+/// Writes all outputs, also those behind one that fails; then says what failed first. False: interrupted.
+bool write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps, const std::string& json,
                    Simulation& simulation, const RunRecord& record, Replay* replay) {
   std::string failure;
+  bool drawn = true;
   const auto attempt = [&failure](const auto& write) {
     try {
       write();
@@ -168,7 +170,8 @@ void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
       if (!arguments.replay.empty() && arguments.replay != "-")
         std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());
     });
-    if (!html.empty()) attempt([&] { write_pictures(arguments.pictures, check_pictures(arguments.pictures), html); });
+    if (!html.empty())
+      attempt([&] { drawn = write_pictures(arguments.pictures, check_pictures(arguments.pictures), html); });
   }
   if (!arguments.save_state.empty())
     attempt([&] { write_output(arguments.save_state, serialize(simulation.state())); });
@@ -177,6 +180,7 @@ void write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
     if (found != record.problems.end()) attempt([&] { save_problem(found->second, dump.path); });
   }
   require(failure.empty(), failure);
+  return drawn;
 }
 
 int run_run(RunArguments& arguments) {
@@ -196,6 +200,9 @@ int run_run(RunArguments& arguments) {
     require(step >= 0 && step < scene.steps,
             "--inside " + std::to_string(step) + ": expected a step from 0 to " + std::to_string(scene.steps - 1));
   require(draws || arguments.inside.empty(), "--inside: is about replays, expected --replay beside it");
+  require(draws || !arguments.fps, "--fps: is about replays, expected --replay beside it");
+  require(!arguments.fps || (*arguments.fps > 0.0 && std::isfinite(*arguments.fps)),
+          "--fps " + to_text(arguments.fps.value_or(0.0)) + ": expected frames per simulated second > 0");
   if (!arguments.trajectory.empty()) check_trajectory_size(scene.model, scene.steps, arguments.trajectory);
   Simulation simulation(std::move(scene.model), scene.options, arguments.scene.seed);
   if (!arguments.load_state.empty())
@@ -210,7 +217,7 @@ int run_run(RunArguments& arguments) {
   std::optional<Replay> replay;
   if (draws) {
     ReplayOptions kept;
-    kept.fps = arguments.fps;
+    if (arguments.fps) kept.fps = *arguments.fps;
     kept.inside = arguments.inside;
     kept.title = scene.name;
     replay.emplace(simulation.model(), make_looks(simulation.model(), loaded.looks), simulation.options().dt, kept);
@@ -225,8 +232,8 @@ int run_run(RunArguments& arguments) {
   std::fputs(run_summary(scene, simulation, record, !stdout_taken && use_colour()).c_str(),
              stdout_taken ? stderr : stdout);
   const std::string json = run_json(scene, simulation, record, arguments.scene.seed);
-  write_outputs(arguments, dumps, json, simulation, record, replay ? &*replay : nullptr);
-  if (record.interrupted) return kInterrupted;
+  const bool drawn = write_outputs(arguments, dumps, json, simulation, record, replay ? &*replay : nullptr);
+  if (record.interrupted || !drawn) return kInterrupted;
   return arguments.strict && record.statistics.unconverged() > 0 ? kWorkFailed : kDone;
 }
 
@@ -236,10 +243,12 @@ Action add_run_command(CLI::App& command) {
   const auto o = std::make_shared<RunArguments>();
   add_scene_options(command, o->scene);
   expect_whole(command.add_option("--steps", o->scene.steps, "number of steps (default: the scene's)"));
-  command.add_option("--json", o->json, "write figures as JSON (-: standard output)");
-  command.add_option("--trajectory", o->trajectory, "write poses and velocities of all bodies at every step (.npz)");
-  command.add_option("--replay", o->replay,
-                     "write a page that plays the run in any browser, whole in one file (.html)");
+  expect_file(command.add_option("--json", o->json, "write figures as JSON (-: standard output)"));
+  expect_file(command.add_option("--trajectory", o->trajectory,
+                                 "write poses and velocities of all bodies at every step (.npz)"));
+  expect_file(command.add_option("--replay", o->replay,
+                                 "write a page that plays the run in any browser, whole in one file (.html)"),
+              ".html");
   expect_number(command.add_option("--fps", o->fps, "frames per simulated second of the replay (default 60)"));
   command.add_option("--inside", o->inside,
                      "steps that the replay holds with their problem, besides the three hardest; may be repeated");
@@ -247,11 +256,11 @@ Action add_run_command(CLI::App& command) {
   command.add_option("--dump-problem", o->dumps,
                      "STEP=FILE: write the contact problem of a step, counted from 0 (.npz, .json, .hdf5); may be "
                      "repeated");
-  command.add_option("--save-state", o->save_state, "write the state after the last step");
+  expect_file(command.add_option("--save-state", o->save_state, "write the state after the last step"));
   command.add_option("--load-state", o->load_state, "go on from a saved state");
   command.add_flag("--strict", o->strict,
                    "exit 1 unless every step reaches the tolerance; refuse files with elements that have no effect");
-  command.add_option("--write-mjcf", o->mjcf, "write the model as MJCF, to open it in MuJoCo");
+  expect_file(command.add_option("--write-mjcf", o->mjcf, "write the model as MJCF, to open it in MuJoCo"));
   return [o] { return run_run(*o); };
 }
 

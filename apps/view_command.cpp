@@ -73,6 +73,8 @@ int run_view(ViewArguments& arguments) {
 Action add_view_command(CLI::App& command) {
   const auto o = std::make_shared<ViewArguments>();
   add_scene_options(command, o->scene);
+  command.get_option("SCENE")->description(
+      "a scene by name (almond scenes lists them), a file: .urdf, .xml, .mjcf, .json; or a replay to show: .html");
   command.add_option("--host", o->host, "address to listen at (default 127.0.0.1: this machine only)");
   expect_whole(command.add_option("--port", o->port, "port (default 0: the first free one from 8137)"));
   command.add_flag("--no-browser", o->no_browser, "only print the address");

@@ -10,6 +10,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -114,7 +115,21 @@ def test_mujoco_that_runs_away_says_so(tmp_path):
     "words, part",
     [
         (["run", "tower", "--replay", "/nowhere/out.html"], "/nowhere"),
-        (["run", "tower", "--fps", "0", "--replay", "x.html"], "frames per second"),
+        (["run", "tower", "--fps", "0", "--replay", "x.html"], "--fps 0"),
+        (["run", "tower", "--fps", "30"], "--replay"),
+        (["run", "tower", "--size", "320x200"], "--png or --video"),
+        (["run", "tower", "--video-speed", "2"], "expected --video"),
+        (["run", "tower", "--video-fps", "20", "--png", "x.png"], "expected --video"),
+        (["run", "tower", "--replay", ""], "--replay"),
+        (["run", "tower", "--json", ""], "--json"),
+        (["run", "tower", "--replay", "x.txt"], ".html"),
+        (["run", "tower", "--png", "x.jpg"], ".png"),
+        (["run", "tower", "--video", "x.mp4", "--video-speed", "1e-12"], "frames"),
+        (["run", "tower", "--steps", "24", "--video", "x.mp4", "--video-begin", "0.2"], "--video-begin 0.2"),
+        (["run", "tower", "--steps", "24", "--video", "x.mp4", "--video-end", "0.2"], "--video-end 0.2"),
+        (["run", "tower", "--video", "x.mp4", "--video-begin", "0.05", "--video-end", "0.04"], "--video-end 0.04"),
+        (["compare", "tower", "--solver", "auto", "pgs", "--video", "/nowhere/x.mp4"], "/nowhere"),
+        (["compare", "tower", "--solver", "auto", "pgs", "--steps", "24", "--picture-time", "9", "--png", "x.png"], "0 to 0.1 s"),
         (["run", "tower", "--camera", "1,2,3", "--png", "x.png"], "x,y,z,tx,ty,tz"),
         (["run", "tower", "--camera", "1,2,3,1,2,3", "--png", "x.png"], "looks at where it is"),
         (["run", "tower", "--size", "10x10", "--png", "x.png"], "WIDTHxHEIGHT"),
@@ -176,6 +191,55 @@ def test_video(tmp_path):
     assert done.returncode == 0, done.stderr
     assert path.read_bytes()[4:8] == b"ftyp" and path.stat().st_size > 1000
     assert [file.name for file in tmp_path.iterdir()] == ["out.mp4"]
+
+
+@pytest.mark.skipif(chromium is None, reason="no Chromium here")
+def test_picture_of_a_replay(tmp_path):
+    assert run("run", "tower", "--steps", "24", "--replay", "a.html", cwd=tmp_path).returncode == 0
+    done = run("compare", "a.html", "--png", "b.png", "--size", "160x100", "--picture-time", "0.05", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "b.png").read_bytes()[:4] == b"\x89PNG"
+    done = run("compare", "a.html", "--png", "c.png", "--picture-time", "0.2", cwd=tmp_path)
+    assert done.returncode == 2 and "0 to 0.1 s" in done.stderr
+    done = run("compare", "a.html", "--replay", "c.html", cwd=tmp_path)
+    assert done.returncode == 2 and "one run" in done.stderr
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.html", "b.png"]
+
+
+@pytest.mark.skipif(chromium is None or shutil.which("ffmpeg") is None, reason="no Chromium or no ffmpeg here")
+def test_video_that_is_interrupted_leaves_nothing_behind(tmp_path):
+    scratch, out = Path(tempfile.mkdtemp(prefix="s", dir="/tmp")), tmp_path  # a short name, for Chromium's sockets
+    words = ["run", "tower", "--steps", "240", "--video", out / "x.mp4", "--video-speed", "0.01", "--size", "160x100"]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    process = subprocess.Popen([PROGRAM, *map(str, words)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.time() + 120
+    while not list(out.iterdir()):  # the file that is to become the video
+        assert time.time() < deadline and process.poll() is None, process.stderr.read()
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and "interrupted" in said, said
+    left = list(out.iterdir()) + list(scratch.iterdir())
+    shutil.rmtree(scratch)
+    assert not left
+
+
+@pytest.mark.skipif(chromium is None or shutil.which("ffmpeg") is None, reason="no Chromium or no ffmpeg here")
+def test_part_of_a_run_as_a_video(tmp_path):
+    sizes = []
+    for words in ([], ["--video-begin", "0.04", "--video-end", "0.06"]):
+        path = tmp_path / f"{len(words)}.mp4"
+        done = run("run", "tower", "--steps", "24", "--video", path, "--size", "160x100", "--video-fps", "100", *words)
+        assert done.returncode == 0, done.stderr
+        sizes.append(frames_of(path))
+    assert sizes == [11, 3]
+
+
+def frames_of(path):
+    """The number of samples that the table stsz of an MP4 file counts."""
+    data = path.read_bytes()
+    at = data.index(b"stsz") + 12
+    return struct.unpack(">I", data[at : at + 4])[0]
 
 
 class Viewer:

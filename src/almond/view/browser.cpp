@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -22,6 +23,8 @@ namespace {
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
+constexpr std::size_t kLongestFolder = 50;           // characters
+constexpr std::int64_t kLookUpMs = 100;              // between questions whether to go on
 constexpr std::size_t kLargestMessage = 256U << 20;  // bytes
 
 std::vector<std::string> command_line(const std::string& program, const std::string& folder, int width, int height) {
@@ -66,7 +69,7 @@ std::string find_chromium() {
   return "";
 }
 
-Browser::Browser(int width, int height) {
+Browser::Browser(int width, int height, std::function<bool()> cancelled) : cancelled_(std::move(cancelled)) {
   const std::string program = find_chromium();
   try {
     require(!program.empty(), "no Chromium found: install chromium, or name one in ALMOND_CHROMIUM");
@@ -99,6 +102,8 @@ void Browser::start(const std::string& program, int width, int height) {
     const int read_end = fcntl(in[0], F_DUPFD, 10), write_end = fcntl(out[1], F_DUPFD, 10);
     dup2(read_end, 3);  // where Chromium listens, and where it answers
     dup2(write_end, 4);
+    // What Chromium leaves behind when it is killed goes with our folder; names of sockets must stay short.
+    if (folder().size() < kLongestFolder) setenv("TMPDIR", folder().c_str(), 1);
     const int null = ::open("/dev/null", O_RDWR);
     dup2(null, 0);
     dup2(null, 1);
@@ -147,12 +152,14 @@ std::string Browser::call(const std::string& method, const std::string& paramete
       return reply.value("result", Json::object()).dump();
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd wait{from_, POLLIN, 0};
-    require(left > 0 && poll(&wait, 1, static_cast<int>(left)) >= 0,
+    require(left > 0,
             "Chromium did not answer " + method + " within " + std::to_string(static_cast<int>(timeout_s)) + " s");
+    require(!cancelled_ || !cancelled_(), "interrupted");
+    pollfd wait{from_, POLLIN, 0};
+    if (poll(&wait, 1, static_cast<int>(std::min<std::int64_t>(left, kLookUpMs))) <= 0) continue;
     char piece[65536];
-    const ssize_t n = wait.revents != 0 ? read(from_, piece, sizeof piece) : 0;
-    if (wait.revents == 0) continue;
+    const ssize_t n = read(from_, piece, sizeof piece);
+    if (n < 0 && errno == EINTR) continue;
     require(n > 0, "Chromium has ended unexpectedly");
     buffer_.append(piece, static_cast<std::size_t>(n));
     require(buffer_.size() < kLargestMessage, "Chromium sends too much");

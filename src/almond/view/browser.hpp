@@ -1,6 +1,7 @@
 #pragma once
 // A headless Chromium of our own: started, asked, ended. Not part of the public interface.
 
+#include <functional>
 #include <string>
 
 #include "almond/load/file_io.hpp"
@@ -14,8 +15,9 @@ namespace almond {
 
 class Browser {
  public:
-  /// Starts Chromium with an empty page of this size. Throws Error.
-  Browser(int width, int height);
+  /// Starts Chromium with an empty page of this size. Throws Error, also from any other function once `cancelled`,
+  /// asked a few times a second, says so.
+  Browser(int width, int height, std::function<bool()> cancelled = {});
   ~Browser();
   Browser(const Browser&) = delete;
   Browser& operator=(const Browser&) = delete;
@@ -35,6 +37,7 @@ class Browser {
   void end();
 
   TemporaryFolder folder_;
+  std::function<bool()> cancelled_;
   std::string session_, buffer_;
   int to_ = -1, from_ = -1, next_ = 1;
   int process_ = -1;

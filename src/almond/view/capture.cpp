@@ -81,9 +81,14 @@ void check_capture(bool video) {
   require(!video || have_program("ffmpeg"), "no ffmpeg found: videos need it; install ffmpeg");
 }
 
+double count_frames(const CaptureOptions& options, double duration) {
+  const double shown = std::min(options.end, duration) - std::max(0.0, options.begin);
+  return std::max(1.0, std::floor(shown / options.speed * options.fps + 1e-9) + 1.0);
+}
+
 std::string capture_png(const std::string& html, const CaptureOptions& options) {
   check_capture(false);
-  Browser browser(options.width, options.height);
+  Browser browser(options.width, options.height, options.cancelled);
   open_page(browser, html, options);
   const double duration = duration_of(browser);
   draw(browser, std::isnan(options.time) ? duration : std::clamp(options.time, 0.0, duration));
@@ -96,10 +101,13 @@ void capture_video(const std::string& html, const CaptureOptions& options, const
   require(std::isfinite(options.fps) && options.fps > 0.0 && options.speed > 0.0,
           "a video needs frames per second > 0");
   const int width = options.width / 2 * 2, height = options.height / 2 * 2;  // H.264 wants even sizes
-  Browser browser(width, height);
+  Browser browser(width, height, options.cancelled);
   open_page(browser, html, options);
-  const double begin = std::max(0.0, options.begin), end = std::min(options.end, duration_of(browser));
-  const int frames = std::max(1, static_cast<int>(std::floor((end - begin) / options.speed * options.fps)) + 1);
+  const double begin = std::max(0.0, options.begin);
+  const double count = count_frames(options, duration_of(browser));
+  require(count <= kMostVideoFrames, "a video of " + to_text(count) + " frames: expected at most " +
+                                         std::to_string(kMostVideoFrames) + "; show it faster, or a part of it");
+  const int frames = static_cast<int>(count);
   PendingFile file(path);
   Sink ffmpeg("ffmpeg -loglevel error -y -f image2pipe -framerate " + to_text(options.fps) +
               " -c:v mjpeg -i - -c:v libx264 -preset medium -crf 20 -pix_fmt yuv420p -movflags +faststart -f mp4 " +

@@ -13,6 +13,8 @@ struct Camera {
   Vec3 position = Vec3::Zero(), target = Vec3::Zero();  // world [m]
 };
 
+inline constexpr int kMostVideoFrames = 100000;
+
 struct CaptureOptions {
   int width = 1280, height = 720;
   double time = kNaN;                   // of a picture [s]; NaN: the end
@@ -21,7 +23,11 @@ struct CaptureOptions {
   double begin = 0.0, end = kInfinity;  // part of the run that a video shows [s]
   std::optional<Camera> camera;         // none: the page's own
   bool contacts = false;                // with contact points and forces
+  std::function<bool()> cancelled;      // asked often; true ends it with an Error, and leaves nothing behind
 };
+
+/// Frames of a video of a run of this length [s].
+[[nodiscard]] double count_frames(const CaptureOptions& options, double duration);
 
 /// PNG of a replay page at one time. Throws Error when no Chromium is found or it fails, with how to get one.
 [[nodiscard]] std::string capture_png(const std::string& html, const CaptureOptions& options);
