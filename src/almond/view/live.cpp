@@ -14,6 +14,7 @@
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "almond/view/live_command.hpp"
+#include "almond/view/live_controls.hpp"
 
 namespace almond {
 namespace {
@@ -26,14 +27,6 @@ constexpr double kDragRate = 15.0;          // [rad/s] of the spring that drags 
 constexpr double kDragLimit = 50.0;         // [m/s²] that it may give the whole tree
 constexpr double kDragS = 0.3;              // a pull that is not renewed for so long belongs to a page that is gone
 constexpr std::size_t kMostHands = 32, kMostOpened = 8;
-
-/// What a slider moves.
-struct Slider {
-  std::string name, label, unit, group;
-  double min = 0.0, max = 1.0;
-  bool log = false;
-  std::string zero = {};  // what 0 means, if not a number
-};
 
 /// A pull, and when it was last asked for.
 struct Hand {
@@ -130,47 +123,7 @@ struct Live::Impl {
     restart_clock();
   }
 
-  [[nodiscard]] std::vector<Slider> sliders() const {
-    std::vector<Slider> all = {
-        {"speed", "speed", "x", "world", 0.05, 4.0, true},
-        {"gravity", "gravity", "m/s²", "world", 0.0, 25.0, false},
-        {"friction", "friction", "x", "world", 0.0, 3.0, false},
-        {"dt", "time step", "s", "world", 1e-4, 0.02, true},
-        {"budget_ms", "budget", "ms", "solver", 0.0, 20.0, false, "no limit"},
-        {"max_iterations", "iterations", "", "solver", 0.0, 200.0, false, "the method's own"},
-        {"tol", "tolerance", "N s", "solver", 1e-12, 1e-2, true},
-    };
-    for (std::size_t d = 0; d < simulation->model().drives.size(); ++d)
-      all.push_back(drive_slider(static_cast<int>(d)));
-    return all;
-  }
-
-  [[nodiscard]] Slider drive_slider(int d) const {
-    const Model& model = simulation->model();
-    const Drive& drive = model.drives[d];
-    const bool slides = drive.joint >= 0 && model.joints[drive.joint].kind == JointKind::kPrismatic;
-    std::string name = drive.name;
-    if (name.empty()) name = drive.joint >= 0 ? model.joints[drive.joint].name : model.tendons[drive.tendon].name;
-    Slider slider{"drive" + std::to_string(d), name, slides ? "m" : "rad", "drives", -M_PI, M_PI, false};
-    if (drive.mode == DriveMode::kTorque) {
-      const double most = std::isfinite(drive.effort_limit) ? drive.effort_limit : 100.0;
-      slider.unit = slides ? "N" : "N m";
-      slider.min = -most;
-      slider.max = most;
-    } else if (drive.mode == DriveMode::kVelocity) {
-      slider.unit = slides ? "m/s" : "rad/s";
-      slider.min = -10.0;
-      slider.max = 10.0;
-    } else if (drive.joint >= 0 && std::isfinite(model.joints[drive.joint].lower) &&
-               std::isfinite(model.joints[drive.joint].upper)) {
-      slider.min = model.joints[drive.joint].lower;
-      slider.max = model.joints[drive.joint].upper;
-    } else if (slides) {
-      slider.min = -1.0;
-      slider.max = 1.0;
-    }
-    return slider;
-  }
+  [[nodiscard]] std::vector<Slider> sliders() const { return make_sliders(simulation->model()); }
 
   double& drive_input(int d) {
     Inputs& inputs = simulation->inputs();
@@ -469,24 +422,9 @@ std::string Live::scene() {
 
 std::string Live::controls() {
   const std::lock_guard lock(impl_->mutex);
-  Json solvers = Json::array(), rows = Json::array();
-  for (int k = 0; k < kNumSolverKinds; ++k) solvers.push_back(to_string(static_cast<SolverKind>(k)));
-  for (const Slider& s : impl_->sliders())
-    rows.push_back({{"name", s.name},
-                    {"label", s.label},
-                    {"unit", s.unit},
-                    {"group", s.group},
-                    {"min", s.min},
-                    {"max", s.max},
-                    {"log", s.log},
-                    {"zero", s.zero},
-                    {"value", impl_->value_of(s)}});
-  const Json solver = {{"name", "solver"},
-                       {"label", "solver"},
-                       {"values", solvers},
-                       {"value", to_string(impl_->simulation->options().solver.solver)}};
-  return Json{{"choices", Json::array({solver})}, {"sliders", rows}}.dump(-1, ' ', false,
-                                                                          Json::error_handler_t::replace);
+  std::vector<Slider> sliders = impl_->sliders();
+  for (Slider& slider : sliders) slider.value = impl_->value_of(slider);
+  return controls_json(sliders, impl_->simulation->options().solver.solver);
 }
 
 std::string Live::inside() {
