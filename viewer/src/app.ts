@@ -135,7 +135,8 @@ export class App {
     const parts = [`step ${world.step}`];
     if (any && !several) {
       parts.push(`${world.contacts.count} contact${world.contacts.count === 1 ? '' : 's'}`);
-      if (world.contacts.count && !Number.isNaN(world.residual)) parts.push(`residual ${short(world.residual)} N s`);
+      if (world.contacts.count && !Number.isNaN(world.residual))
+        parts.push(`residual ${short(world.residual)}\u00a0N\u00a0s`);
     }
     this.status.textContent = several ? '' : parts.join('  ·  ');
   }

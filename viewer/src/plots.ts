@@ -252,7 +252,7 @@ function yTicks(axis: Axis, height: number): number[] {
   const stride = Math.max(1, Math.ceil((axis.high - axis.low) / count));
   const ticks: number[] = [];
   if (axis.zero) ticks.push(axis.low);
-  for (let e = axis.low + (axis.zero ? stride : 0); e <= axis.high; ++e)
+  for (let e = axis.low + (axis.zero ? Math.ceil(0.6 * stride) : 0); e <= axis.high; ++e)
     if ((axis.high - e) % stride === 0) ticks.push(e);
   return ticks;
 }

@@ -91,7 +91,7 @@ export class Legend {
       );
     } else {
       this.element.replaceChildren(
-        h('span', {}, 'share of the residual [N s]'),
+        h('span', {}, 'share of residual [N s]'),
         h('span', {}, power(range.low)),
         h('span', { class: 'ramp', style: `background:linear-gradient(90deg, ${residualStops.join(', ')})` }),
         h('span', {}, power(range.high)),

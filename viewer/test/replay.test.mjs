@@ -43,7 +43,7 @@ describe('replay', { skip }, () => {
     const step = Number(/step (\d+)/.exec(await page.textContent('.status'))[1]);
     const value = first.series.values.residual[step];
     const plot = page.locator('.plot').filter({ hasText: 'residual' }).first();
-    const [, text] = /residual (.* N s)$/.exec(await page.textContent('.status'));
+    const [, text] = /residual (.* N s)$/.exec((await page.textContent('.status')).replaceAll('\u00a0', ' '));
     assert.equal(await plot.locator('.plot-value').textContent(), text);
     assert.match(text, new RegExp(`^${value.toExponential(1).slice(0, 3)}`));
     await context.close();
@@ -501,10 +501,10 @@ describe('replay', { skip }, () => {
         });
         await page.waitForTimeout(200);
         await shot('inside');
-        await page.evaluate(() => window.almond.show({ inside: false, help: true }));
+        await page.evaluate(() => window.almond.show({ inside: false, help: true, colorBy: 'residual' }));
         await shot('help');
         const outside = await page.evaluate(() =>
-          [...document.querySelectorAll('.card, #panel, #dock, .toolbar, .bar > *')]
+          [...document.querySelectorAll('.card, #panel, #dock, .toolbar, .bar > *, .legend > *')]
             .map((element) => element.getBoundingClientRect())
             .some((box) => box.left < 0 || box.right > window.innerWidth + 1),
         );
