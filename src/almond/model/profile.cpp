@@ -6,52 +6,13 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/model/profile_pieces.hpp"
 #include "almond/model/sdf_surface.hpp"
 
 namespace almond {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-
-/// A straight piece, or an arc about `center`.
-struct Piece {
-  Vec2 a, b;
-  double length2 = 0.0;  // of the chord
-  bool arc = false;
-  Vec2 center = Vec2::Zero();
-  double radius = 0.0;
-  Vec2 middle = Vec2::Zero();       // unit, from the centre to the middle of the arc
-  double cosine = 0.0;              // of half the arc's angle
-  double start = 0.0, sweep = 0.0;  // angles [rad], sweep < 0: clockwise
-
-  [[nodiscard]] Vec2 tangent(bool at_end) const {
-    if (!arc) return (b - a).normalized();
-    const double angle = at_end ? start + sweep : start;
-    return std::copysign(1.0, sweep) * Vec2(-std::sin(angle), std::cos(angle));
-  }
-};
-
-Piece make_piece(const PathPoint& from, const PathPoint& to) {
-  Piece piece;
-  piece.a = Vec2(from.r, from.z);
-  piece.b = Vec2(to.r, to.z);
-  const Vec2 chord = piece.b - piece.a;
-  piece.length2 = chord.squaredNorm();
-  if (from.bulge == 0.0) return piece;
-  // The arc bends to the right of its chord for bulge > 0, so it turns left, counterclockwise, about its centre.
-  const double angle = 4.0 * std::atan(from.bulge), length = chord.norm();
-  const Vec2 left(-chord.y() / length, chord.x() / length);
-  piece.arc = true;
-  piece.sweep = angle;
-  piece.radius = std::abs(0.5 * length / std::sin(0.5 * angle));
-  piece.center = 0.5 * (piece.a + piece.b) + left * (0.5 * length / std::tan(0.5 * angle));
-  const Vec2 first = piece.a - piece.center;
-  piece.start = std::atan2(first.y(), first.x());
-  const double half = piece.start + 0.5 * angle;
-  piece.middle = Vec2(std::cos(half), std::sin(half));
-  piece.cosine = std::cos(0.5 * std::abs(angle));
-  return piece;
-}
 
 /// r and the nearest points of a profile to the points of a block.
 struct Nearest {
@@ -97,6 +58,43 @@ struct Nearest {
     }
   }
 
+  /// Whether some point of the block is nearer to a box than to what was found so far.
+  [[nodiscard]] bool may_be_nearer(const SdfBlock& b, const Box2& box) const {
+    int any = 0;
+    for (int i = 0; i < b.count; ++i) {
+      const double dr = std::max(std::max(box.lower.x() - r[i], r[i] - box.upper.x()), 0.0),
+                   dz = std::max(std::max(box.lower.y() - b.z[i], b.z[i] - box.upper.y()), 0.0);
+      any |= static_cast<int>(dr * dr + dz * dz <= best[i]);
+    }
+    return any != 0;
+  }
+  /// Goes down the tree, to the side nearer to the first point first. `leaf` gets a range of pieces, `far` a node that
+  /// no point is near to.
+  template <class Leaf, class Far>
+  void walk(const std::vector<PieceNode>& nodes, const SdfBlock& b, const Leaf& leaf, const Far& far) const {
+    if (nodes.size() == 1) return leaf(nodes[0]);  // most profiles have a few pieces
+    int open[64], top = 0;
+    open[top++] = 0;
+    while (top > 0) {
+      const int number = open[--top];
+      const PieceNode& node = nodes[number];
+      if (node.joined && !may_be_nearer(b, node.box)) {
+        far(node);
+      } else if (node.second < 0) {
+        leaf(node);
+      } else {
+        const Vec2 p(r[0], b.z[0]);
+        const auto squared = [&](int child) {
+          const Box2& box = nodes[child].box;
+          return (box.lower - p).cwiseMax(p - box.upper).cwiseMax(0.0).squaredNorm();
+        };
+        const bool first_is_nearer = squared(number + 1) <= squared(node.second);
+        open[top++] = first_is_nearer ? node.second : number + 1;
+        open[top++] = first_is_nearer ? number + 1 : node.second;
+      }
+    }
+  }
+
   /// d and the gradient's components along r and z, given on which side the point lies; turns them into space.
   void finish(int i, double d, double gr, double gz, SdfBlock& b) const {
     const double inverse = 1.0 / std::max(r[i], 1e-300);
@@ -114,28 +112,20 @@ Aabb box_around(double r, double low, double high) { return {Vec3(-r, -r, low), 
 
 class DishSdf final : public Sdf {
  public:
-  DishSdf(std::vector<PathPoint> path, double padding) : padding_(padding), on_axis_(path.front().r == 0.0) {
-    for (std::size_t i = 0; i + 1 < path.size(); ++i) pieces_.push_back(make_piece(path[i], path[i + 1]));
-    double r = 0.0, low = kInfinity, high = -kInfinity;
-    for (const Piece& piece : pieces_) {
-      for (int k = 0; k <= 32; ++k) {
-        Vec2 p = piece.a + (piece.b - piece.a) * (k / 32.0);
-        if (piece.arc) {
-          const double angle = piece.start + piece.sweep * k / 32.0;
-          p = piece.center + piece.radius * 1.0013 * Vec2(std::cos(angle), std::sin(angle));  // holds the arc between
-        }
-        r = std::max(r, p.x());
-        low = std::min(low, p.y());
-        high = std::max(high, p.y());
-      }
-    }
-    bounds_ = box_around(r + padding, low - padding, high + padding);
+  DishSdf(std::vector<Piece> pieces, double padding)
+      : pieces_(std::move(pieces)), padding_(padding), on_axis_(pieces_.front().a.x() == 0.0) {
+    tree_ = make_piece_tree(pieces_);
+    const Box2& box = tree_[0].box;
+    bounds_ = box_around(box.upper.x() + padding, box.lower.y() - padding, box.upper.y() + padding);
   }
 
   using Sdf::sample;
   void sample(SdfBlock& b) const override {
     Nearest nearest(b);
-    for (const Piece& piece : pieces_) nearest.add(piece, b);
+    const auto add = [&](const PieceNode& node) {
+      for (int k = node.begin; k < node.end; ++k) nearest.add(pieces_[k], b);
+    };
+    nearest.walk(tree_, b, add, [](const PieceNode&) {});
     for (int i = 0; i < b.count; ++i) {
       const double length = std::sqrt(nearest.best[i]), inverse = 1.0 / std::max(length, 1e-300);
       nearest.finish(i, length - padding_, (nearest.r[i] - nearest.cr[i]) * inverse,
@@ -218,6 +208,7 @@ class DishSdf final : public Sdf {
   }
 
   std::vector<Piece> pieces_;
+  std::vector<PieceNode> tree_;
   double padding_;
   bool on_axis_;
   Aabb bounds_;
@@ -237,6 +228,7 @@ class RevolvedSdf final : public Sdf {
       high = std::max(high, a.y());
     }
     bounds_ = box_around(r, low, high);
+    tree_ = make_piece_tree(pieces_);
   }
 
   using Sdf::sample;
@@ -245,7 +237,7 @@ class RevolvedSdf final : public Sdf {
     alignas(64) double side[SdfBlock::kSize], nr[SdfBlock::kSize], nz[SdfBlock::kSize];
     for (int i = 0; i < b.count; ++i) side[i] = 1.0;
     for (int i = 0; i < b.count; ++i) nr[i] = nz[i] = 0.0;
-    for (const Piece& piece : pieces_) {
+    const auto add = [&](const Piece& piece) {
       const double ar = piece.a.x(), az = piece.a.y(), br = piece.b.x(), bz = piece.b.y();
       const double ur = br - ar, uz = bz - az, inverse = 1.0 / piece.length2, unit = std::sqrt(inverse);
       for (int i = 0; i < b.count; ++i) {
@@ -263,7 +255,19 @@ class RevolvedSdf final : public Sdf {
         const bool spans = (az > z) != (bz > z), right = (z - az) * ur / (uz == 0.0 ? 1.0 : uz) + ar > r;
         side[i] = spans && right ? -side[i] : side[i];
       }
-    }
+    };
+    const auto add_all = [&](const PieceNode& node) {
+      for (int k = node.begin; k < node.end; ++k) add(pieces_[k]);
+    };
+    // No point lies in the box of pieces far away: the ray misses them all, or crosses as often as one line would.
+    const auto pass = [&](const PieceNode& node) {
+      const double az = pieces_[node.begin].a.y(), bz = pieces_[node.end - 1].b.y(), least = node.box.lower.x();
+      for (int i = 0; i < b.count; ++i) {
+        const bool spans = (az > b.z[i]) != (bz > b.z[i]);
+        side[i] = spans && nearest.r[i] < least ? -side[i] : side[i];
+      }
+    };
+    nearest.walk(tree_, b, add_all, pass);
     for (int i = 0; i < b.count; ++i) {
       const double length = std::sqrt(nearest.best[i]), inverse = side[i] / std::max(length, 1e-300);
       const bool off = length > 1e-12;
@@ -284,6 +288,7 @@ class RevolvedSdf final : public Sdf {
  private:
   std::vector<Vec2> polygon_;
   std::vector<Piece> pieces_;
+  std::vector<PieceNode> tree_;
   Aabb bounds_;
 };
 
@@ -294,6 +299,24 @@ std::string describe(const char* what, std::size_t i, double r, double z) {
 void check_point(const char* what, std::size_t i, double r, double z) {
   require(std::isfinite(r) && std::isfinite(z) && r >= 0.0,
           describe(what, i, r, z) + ", expected finite numbers with r >= 0");
+}
+
+void check_crossing(const char* what, const std::vector<Piece>& pieces) {
+  const auto crossing = find_crossing(pieces);
+  if (!crossing) return;
+  const auto text = [&](int i) {
+    const Piece& p = pieces[i];
+    return "(" + to_text(p.a.x()) + ", " + to_text(p.a.y()) + ") to (" + to_text(p.b.x()) + ", " + to_text(p.b.y()) +
+           ")";
+  };
+  throw Error(std::string(what) + " crosses itself: its line " + std::to_string((*crossing)[0]) + " from " +
+              text((*crossing)[0]) + " meets line " + std::to_string((*crossing)[1]) + " from " + text((*crossing)[1]) +
+              ", expected lines that do not cross");
+}
+
+void check_positive(double value, const char* what) {
+  require(std::isfinite(value) && value > 0.0,
+          std::string(what) + " is " + to_text(value) + ", expected finite and > 0");
 }
 
 void check_between(double value, double low, double high, const char* what, const char* expected) {
@@ -315,7 +338,16 @@ SdfPtr make_dish(std::vector<PathPoint> path, double padding) {
       require(std::hypot(path[i].r - path[i - 1].r, path[i].z - path[i - 1].z) > 1e-9,
               describe("path point", i, path[i].r, path[i].z) + " like the one before, expected another");
   }
-  return std::make_shared<DishSdf>(std::move(path), padding);
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    pieces.push_back(make_piece(path[i], path[i + 1]));
+    const double least = box_of(pieces.back()).lower.x();
+    require(least > -1e-12 - 1e-9 * pieces.back().radius,
+            describe("path point", i, path[i].r, path[i].z) + " with bulge " + to_text(path[i].bulge) +
+                ": its arc reaches r = " + to_text(least) + ", expected r >= 0 all along");
+  }
+  check_crossing("path", pieces);
+  return std::make_shared<DishSdf>(std::move(pieces), padding);
 }
 
 SdfPtr make_dish(const Vec2& a, const Vec2& b, double padding) {
@@ -331,11 +363,19 @@ SdfPtr make_revolved_solid(std::vector<Vec2> polygon) {
     require((q - p).norm() > 1e-9, describe("polygon point", i, p.x(), p.y()) + " like the next, expected another");
     area += 0.5 * (p.x() * q.y() - q.x() * p.y());
   }
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < polygon.size(); ++i) {
+    const Vec2 &p = polygon[i], &q = polygon[(i + 1) % polygon.size()];
+    pieces.push_back(make_piece({p.x(), p.y()}, {q.x(), q.y()}));
+  }
+  check_crossing("polygon", pieces);
   require(area > 0.0, "area of the polygon is " + to_text(area) + ", expected > 0: counterclockwise in (r, z)");
   return std::make_shared<RevolvedSdf>(std::move(polygon));
 }
 
 SdfPtr make_bowl(double foot_radius, double rim_radius, double height, double wall) {
+  check_positive(height, "height");
+  check_positive(rim_radius, "rim radius");
   check_between(wall, 0.0, height, "wall", "between 0 and the height");
   check_between(foot_radius, 0.0, rim_radius, "foot radius", "between 0 and the rim radius");
   const double d = 0.5 * wall;
@@ -347,18 +387,27 @@ SdfPtr make_plate(double foot_radius, double rim_radius, double height, double w
 }
 
 SdfPtr make_pot(double radius, double height, double wall) {
+  check_positive(radius, "radius");
+  check_positive(height, "height");
   check_between(wall, 0.0, std::min(radius, height), "wall", "between 0 and radius and height");
   const double d = 0.5 * wall;
   return make_dish({{0.0, d}, {radius - d, d}, {radius - d, height - d}}, d);
 }
 
 SdfPtr make_cup(double foot_radius, double rim_radius, double height, double wall) {
+  check_positive(foot_radius, "foot radius");
+  check_positive(rim_radius, "rim radius");
+  check_positive(height, "height");
   check_between(wall, 0.0, std::min(foot_radius, height), "wall", "between 0 and foot radius and height");
   const double d = 0.5 * wall;
   return make_dish({{0.0, d}, {foot_radius - d, d}, {rim_radius - d, height - d}}, d);
 }
 
 SdfPtr make_bottle(double radius, double neck_radius, double shoulder, double height, double wall) {
+  check_positive(radius, "radius");
+  check_positive(neck_radius, "neck radius");
+  check_positive(shoulder, "shoulder");
+  check_positive(height, "height");
   check_between(wall, 0.0, std::min(neck_radius, shoulder), "wall", "between 0 and neck radius and shoulder");
   check_between(neck_radius, 0.0, radius, "neck radius", "between 0 and the radius");
   check_between(shoulder, 0.0, height, "shoulder", "between 0 and the height");
