@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "almond/base/check.hpp"
 #include "almond/model/profile.hpp"
@@ -114,6 +115,7 @@ struct CylinderSdf final : PointwiseSdf<CylinderSdf> {
 /// The closest point x of an ellipsoid to p has x_i = e_i² p_i / (t + e_i²), where t is the largest root of
 /// F(t) = Σ (e_i p_i / (t + e_i²))² - 1. F is convex and falls: Newton's method from the left never overshoots.
 struct EllipsoidSdf final : PointwiseSdf<EllipsoidSdf> {
+  static constexpr double kFineChord = 2e-5;  // of the unit sphere
   double ex = 0.0, ey = 0.0, ez = 0.0;
   void at(double x, double y, double z, double& d, double& gx, double& gy, double& gz) const {
     constexpr int kSteps = 24;
@@ -143,7 +145,10 @@ struct EllipsoidSdf final : PointwiseSdf<EllipsoidSdf> {
     // A sphere, stretched: chords are longest where the curvature is largest.
     const Vec3 radii(ex, ey, ez);
     const double largest = radii.maxCoeff(), smallest = radii.minCoeff();
-    const SurfaceOptions finer{options.max_edge / largest, options.chord_error * smallest / (largest * largest)};
+    // No finer than any ellipsoid needs: a chord's error grows at most by the longest radius.
+    const double chord = std::max(options.chord_error * smallest / (largest * largest),
+                                  std::min(options.chord_error / largest, kFineChord));
+    const SurfaceOptions finer{options.max_edge / largest, chord};
     const std::size_t first = soup.vertices.size();
     SphereSdf ball;
     ball.radius = 1.0;
@@ -197,7 +202,19 @@ struct HexagonSdf final : PointwiseSdf<HexagonSdf> {
 
 // ---- Operations ----
 
-struct OffsetSdf final : Sdf {
+// What is asked of children is asked once, when the operation is made: a shape that is part of others many times over
+// would otherwise be asked at every level by all that hold it.
+struct Operation : Sdf {
+  Aabb box;
+  bool is_exact = false;
+  double most_slack = 0.0;
+  using Sdf::sample;
+  [[nodiscard]] Aabb bounds() const final { return box; }
+  [[nodiscard]] bool exact() const final { return is_exact; }
+  [[nodiscard]] double slack() const final { return most_slack; }
+};
+
+struct OffsetSdf final : Operation {
   SdfPtr child;
   double r = 0.0;
   using Sdf::sample;
@@ -205,21 +222,10 @@ struct OffsetSdf final : Sdf {
     child->sample(b);
     for (int i = 0; i < b.count; ++i) b.d[i] -= r;
   }
-  [[nodiscard]] Aabb bounds() const override {
-    Aabb box = child->bounds();
-    box.lower.array() -= r;
-    box.upper.array() += r;
-    return box;
-  }
-  [[nodiscard]] bool exact() const override { return child->exact() && r >= 0.0; }
-  [[nodiscard]] double slack() const override { return child->slack(); }
   [[nodiscard]] std::string name() const override { return "offset of " + child->name(); }
-  void add_surface(const SurfaceOptions& options, TriangleSoup& soup) const override {
-    add_contoured(*this, options, soup);
-  }
 };
 
-struct PosedSdf final : Sdf {
+struct PosedSdf final : Operation {
   SdfPtr child;
   Pose X, back;
   using Sdf::sample;
@@ -236,16 +242,6 @@ struct PosedSdf final : Sdf {
       b.gz[i] = g.z();
     }
   }
-  [[nodiscard]] Aabb bounds() const override {
-    const Aabb box = child->bounds();
-    Aabb result;
-    for (int k = 0; k < 8; ++k)
-      result.add(X * Vec3((k & 1) != 0 ? box.upper.x() : box.lower.x(), (k & 2) != 0 ? box.upper.y() : box.lower.y(),
-                          (k & 4) != 0 ? box.upper.z() : box.lower.z()));
-    return result;
-  }
-  [[nodiscard]] bool exact() const override { return child->exact(); }
-  [[nodiscard]] double slack() const override { return child->slack(); }
   [[nodiscard]] std::string name() const override { return child->name(); }
   void add_surface(const SurfaceOptions& options, TriangleSoup& soup) const override {
     const std::size_t first = soup.vertices.size();
@@ -287,33 +283,71 @@ bool may_be_nearer(const SdfBlock& b, const Aabb& box) {
   return any != 0;
 }
 
-struct UnionSdf final : Sdf {
+/// Boxes of a union's children, halved down to single ones: a node's children are the next node and `second`.
+struct BoxNode {
+  Aabb box;
+  int child = -1, second = -1;
+};
+
+void add_box_node(const std::vector<Aabb>& boxes, int* begin, int* end, std::vector<BoxNode>& nodes) {
+  const auto number = nodes.size();
+  Aabb all, centers;
+  for (const int* k = begin; k < end; ++k) {
+    all.lower = all.lower.cwiseMin(boxes[*k].lower);
+    all.upper = all.upper.cwiseMax(boxes[*k].upper);
+    centers.add(boxes[*k].lower + boxes[*k].upper);
+  }
+  nodes.push_back({all, end - begin == 1 ? *begin : -1, -1});
+  if (end - begin == 1) return;
+  int axis = 0;
+  (centers.upper - centers.lower).maxCoeff(&axis);
+  int* middle = begin + (end - begin) / 2;
+  std::nth_element(begin, middle, end, [&](int i, int j) {
+    return boxes[i].lower[axis] + boxes[i].upper[axis] < boxes[j].lower[axis] + boxes[j].upper[axis];
+  });
+  add_box_node(boxes, begin, middle, nodes);
+  nodes[number].second = static_cast<int>(nodes.size());
+  add_box_node(boxes, middle, end, nodes);
+}
+
+struct UnionSdf final : Operation {
+  static constexpr std::size_t kFew = 8;  // children that are asked one after the other
   std::vector<SdfPtr> children;
-  std::vector<Aabb> boxes;  // (children)
+  std::vector<Aabb> boxes;     // (children)
+  std::vector<BoxNode> nodes;  // where there are more than a few
   using Sdf::sample;
   void sample(SdfBlock& b) const override {
     SdfBlock other;
     copy_points(b, other);
-    children[0]->sample(b);
-    for (std::size_t k = 1; k < children.size(); ++k) {
-      if (!may_be_nearer(b, boxes[k])) continue;
+    const auto ask = [&](std::size_t k) {
+      if (!may_be_nearer(b, boxes[k])) return;
       children[k]->sample(other);
       merge(
           other, 1.0, [](double d, double best) { return d < best; }, b);
+    };
+    if (nodes.empty()) {
+      children[0]->sample(b);
+      for (std::size_t k = 1; k < children.size(); ++k) ask(k);
+      return;
+    }
+    std::fill_n(b.d, b.count, kInfinity);
+    int open[64], top = 0;
+    open[top++] = 0;
+    const auto squared = [&](int node) {
+      const Vec3 p = b.point(0);
+      return (nodes[node].box.lower - p).cwiseMax(p - nodes[node].box.upper).cwiseMax(0.0).squaredNorm();
+    };
+    while (top > 0) {
+      const int node = open[--top], first = node + 1, second = nodes[node].second;
+      if (nodes[node].child >= 0) {
+        ask(static_cast<std::size_t>(nodes[node].child));
+      } else if (may_be_nearer(b, nodes[node].box)) {
+        const bool in_order = squared(first) <= squared(second);
+        open[top++] = in_order ? second : first;
+        open[top++] = in_order ? first : second;
+      }
     }
   }
-  [[nodiscard]] Aabb bounds() const override {
-    Aabb box;
-    for (const SdfPtr& child : children) {
-      box.add(child->bounds().lower);
-      box.add(child->bounds().upper);
-    }
-    return box;
-  }
-  [[nodiscard]] bool exact() const override {
-    return std::all_of(children.begin(), children.end(), [](const SdfPtr& c) { return c->exact(); });
-  }
-  [[nodiscard]] double slack() const override { return largest_slack(children); }
   [[nodiscard]] std::string name() const override { return "union"; }
   void add_surface(const SurfaceOptions& options, TriangleSoup& soup) const override {
     add_clipped(children, 1.0, options, soup);
@@ -324,19 +358,41 @@ struct UnionSdf final : Sdf {
     for (const SdfPtr& child : children) slack = std::max(slack, child->slack());
     return slack;
   }
-  /// The children's surfaces, each where sign * φ of all others is positive.
+  /// The children's surfaces, each where sign * φ of all others is positive. Where surfaces coincide, that of the
+  /// first.
   static void add_clipped(const std::vector<SdfPtr>& children, double sign, const SurfaceOptions& options,
                           TriangleSoup& soup) {
-    for (const SdfPtr& child : children) {
-      const std::size_t first = soup.triangles.size();
-      child->add_surface(options, soup);
-      for (const SdfPtr& other : children)
-        if (other != child) clip_surface(*child, *other, sign, first, soup);
+    for (std::size_t k = 0; k < children.size(); ++k) {
+      TriangleSoup own;
+      children[k]->add_surface(options, own);
+      Aabb box = box_of(own);
+      for (std::size_t other = 0; other < children.size() && !own.triangles.empty(); ++other) {
+        // What a union's part lies outside the box of does not cut it.
+        if (other == k || (sign > 0.0 && !box.overlaps(children[other]->bounds()))) continue;
+        clip_surface(*children[k], *children[other], sign, k < other ? Coincident::kKeepAlike : Coincident::kDrop, 0,
+                     own);
+        box = box_of(own);
+      }
+      append_soup(own, soup);
+      check_triangle_count(static_cast<double>(soup.triangles.size()), options);
     }
+  }
+
+ private:
+  static Aabb box_of(const TriangleSoup& soup) {
+    Aabb box;
+    for (const auto& triangle : soup.triangles)
+      for (const int v : triangle) box.add(soup.vertices[v]);
+    return box;
+  }
+  static void append_soup(const TriangleSoup& from, TriangleSoup& to) {
+    const int first = static_cast<int>(to.vertices.size());
+    to.vertices.insert(to.vertices.end(), from.vertices.begin(), from.vertices.end());
+    for (const auto& [i, j, k] : from.triangles) to.triangles.push_back({first + i, first + j, first + k});
   }
 };
 
-struct IntersectionSdf final : Sdf {
+struct IntersectionSdf final : Operation {
   std::vector<SdfPtr> children;
   using Sdf::sample;
   void sample(SdfBlock& b) const override {
@@ -349,23 +405,13 @@ struct IntersectionSdf final : Sdf {
           other, 1.0, [](double d, double best) { return d > best; }, b);
     }
   }
-  [[nodiscard]] Aabb bounds() const override {
-    Aabb box = children[0]->bounds();
-    for (const SdfPtr& child : children) {
-      box.lower = box.lower.cwiseMax(child->bounds().lower);
-      box.upper = box.upper.cwiseMin(child->bounds().upper);
-    }
-    return box;
-  }
-  [[nodiscard]] bool exact() const override { return false; }
-  [[nodiscard]] double slack() const override { return UnionSdf::largest_slack(children); }
   [[nodiscard]] std::string name() const override { return "intersection"; }
   void add_surface(const SurfaceOptions& options, TriangleSoup& soup) const override {
     UnionSdf::add_clipped(children, -1.0, options, soup);
   }
 };
 
-struct DifferenceSdf final : Sdf {
+struct DifferenceSdf final : Operation {
   SdfPtr a, b;
   using Sdf::sample;
   void sample(SdfBlock& block) const override {
@@ -376,20 +422,19 @@ struct DifferenceSdf final : Sdf {
     merge(
         other, -1.0, [](double d, double best) { return d > best; }, block);
   }
-  [[nodiscard]] Aabb bounds() const override { return a->bounds(); }
-  [[nodiscard]] bool exact() const override { return false; }
-  [[nodiscard]] double slack() const override { return std::max(a->slack(), b->slack()); }
   [[nodiscard]] std::string name() const override { return "difference"; }
   void add_surface(const SurfaceOptions& options, TriangleSoup& soup) const override {
     std::size_t first = soup.triangles.size();
     a->add_surface(options, soup);
-    clip_surface(*a, *b, 1.0, first, soup);
+    clip_surface(*a, *b, 1.0, Coincident::kKeepOpposed, first, soup);
     first = soup.triangles.size();
     b->add_surface(options, soup);
-    clip_surface(*b, *a, -1.0, first, soup);
+    clip_surface(*b, *a, -1.0, Coincident::kDrop, first, soup);
     for (std::size_t t = first; t < soup.triangles.size(); ++t) std::swap(soup.triangles[t][1], soup.triangles[t][2]);
   }
 };
+
+bool is_empty(const Aabb& box) { return (box.lower.array() >= box.upper.array()).any(); }
 
 void check_children(const std::vector<SdfPtr>& children, const char* what) {
   require(!children.empty(), std::string(what) + " of nothing, expected at least one shape");
@@ -398,6 +443,8 @@ void check_children(const std::vector<SdfPtr>& children, const char* what) {
 }
 
 }  // namespace
+
+void Sdf::add_surface(const SurfaceOptions& options, TriangleSoup& soup) const { add_contoured(*this, options, soup); }
 
 SdfSample Sdf::sample(const Vec3& p) const {
   SdfBlock block;
@@ -469,6 +516,11 @@ SdfPtr make_offset(SdfPtr child, double r) {
   check_children({child}, "offset");
   require(std::isfinite(r), "offset is " + to_text(r) + ", expected a finite number");
   auto sdf = std::make_shared<OffsetSdf>();
+  sdf->box = child->bounds();
+  sdf->box.lower.array() -= r;
+  sdf->box.upper.array() += r;
+  sdf->is_exact = child->exact() && r >= 0.0;
+  sdf->most_slack = child->slack();
   sdf->child = std::move(child);
   sdf->r = r;
   return sdf;
@@ -476,7 +528,19 @@ SdfPtr make_offset(SdfPtr child, double r) {
 
 SdfPtr make_posed(SdfPtr child, const Pose& X) {
   check_children({child}, "pose");
+  const double off = (X.R.transpose() * X.R - Mat3::Identity()).norm(), volume = X.R.determinant();
+  require(X.p.allFinite(), "pose: position is (" + to_text(X.p.x()) + ", " + to_text(X.p.y()) + ", " +
+                               to_text(X.p.z()) + "), expected finite numbers");
+  require(off < 1e-6 && volume > 0.0, "pose: the matrix has a determinant of " + to_text(volume) +
+                                          " and axes off right angles and unit lengths by " + to_text(off) +
+                                          ", expected a rotation");
   auto sdf = std::make_shared<PosedSdf>();
+  const Aabb box = child->bounds();
+  for (int k = 0; k < 8; ++k)
+    sdf->box.add(X * Vec3((k & 1) != 0 ? box.upper.x() : box.lower.x(), (k & 2) != 0 ? box.upper.y() : box.lower.y(),
+                          (k & 4) != 0 ? box.upper.z() : box.lower.z()));
+  sdf->is_exact = child->exact();
+  sdf->most_slack = child->slack();
   sdf->child = std::move(child);
   sdf->X = X;
   sdf->back = X.inverse();
@@ -486,7 +550,21 @@ SdfPtr make_posed(SdfPtr child, const Pose& X) {
 SdfPtr make_union(std::vector<SdfPtr> children) {
   check_children(children, "union");
   auto sdf = std::make_shared<UnionSdf>();
-  for (const SdfPtr& child : children) sdf->boxes.push_back(child->bounds());
+  sdf->is_exact = true;
+  for (const SdfPtr& child : children) {
+    const Aabb box = child->bounds();
+    sdf->boxes.push_back(box);
+    if (is_empty(box)) continue;
+    sdf->box.add(box.lower);
+    sdf->box.add(box.upper);
+    sdf->is_exact = sdf->is_exact && child->exact();
+  }
+  if (children.size() > UnionSdf::kFew) {
+    std::vector<int> order(children.size());
+    std::iota(order.begin(), order.end(), 0);
+    add_box_node(sdf->boxes, order.data(), order.data() + order.size(), sdf->nodes);
+  }
+  sdf->most_slack = UnionSdf::largest_slack(children);
   sdf->children = std::move(children);
   return sdf;
 }
@@ -494,6 +572,13 @@ SdfPtr make_union(std::vector<SdfPtr> children) {
 SdfPtr make_intersection(std::vector<SdfPtr> children) {
   check_children(children, "intersection");
   auto sdf = std::make_shared<IntersectionSdf>();
+  sdf->box = children[0]->bounds();
+  for (const SdfPtr& child : children) {
+    const Aabb box = child->bounds();
+    sdf->box.lower = sdf->box.lower.cwiseMax(box.lower);
+    sdf->box.upper = sdf->box.upper.cwiseMin(box.upper);
+  }
+  sdf->most_slack = UnionSdf::largest_slack(children);
   sdf->children = std::move(children);
   return sdf;
 }
@@ -501,6 +586,8 @@ SdfPtr make_intersection(std::vector<SdfPtr> children) {
 SdfPtr make_difference(SdfPtr a, SdfPtr b) {
   check_children({a, b}, "difference");
   auto sdf = std::make_shared<DifferenceSdf>();
+  sdf->box = a->bounds();
+  sdf->most_slack = std::max(a->slack(), b->slack());
   sdf->a = std::move(a);
   sdf->b = std::move(b);
   return sdf;

@@ -58,10 +58,11 @@ class Sdf {
   /// By how much gradients may be off 1.
   [[nodiscard]] virtual double slack() const { return 1e-9; }
   /// "sphere", "thread", ... for messages.
-  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::string name() const { return "function"; }
 
-  /// Appends triangles that cover the surface, counterclockwise seen from outside, corners on the surface.
-  virtual void add_surface(const SurfaceOptions& options, TriangleSoup& soup) const = 0;
+  /// Appends triangles that cover the surface, counterclockwise seen from outside, corners on the surface. By dual
+  /// contouring within the bounds where a kind knows no better.
+  virtual void add_surface(const SurfaceOptions& options, TriangleSoup& soup) const;
 };
 
 using SdfPtr = std::shared_ptr<const Sdf>;
@@ -91,7 +92,7 @@ class PointwiseSdf : public Sdf {
 // Operations. Throw Error when a child is missing.
 /// All points within r of the child; r < 0 shrinks it. Rounds convex edges by r > 0.
 [[nodiscard]] SdfPtr make_offset(SdfPtr child, double r);
-/// The child at a pose.
+/// The child at a pose. Throws Error where X.R is no rotation.
 [[nodiscard]] SdfPtr make_posed(SdfPtr child, const Pose& X);
 [[nodiscard]] SdfPtr make_union(std::vector<SdfPtr> children);
 [[nodiscard]] SdfPtr make_intersection(std::vector<SdfPtr> children);

@@ -13,6 +13,7 @@ namespace almond {
 namespace {
 
 constexpr double kEdgePerRadius = 1.0 / 8.0, kChordPerRadius = 2e-3;
+constexpr double kFarthest = 1e6;  // from the origin, in radii: beyond, positions on the surface lose their digits
 constexpr int kLeaf = 12;
 
 /// Leaves out vertices that no triangle has, and triangles without area.
@@ -146,20 +147,24 @@ struct Moments {
 std::shared_ptr<const SdfSolid> make_sdf_solid(SdfPtr field, SurfaceOptions options) {
   require(field != nullptr, "signed distance shape: the function is missing");
   const Aabb box = field->bounds();
-  require(box.lower.allFinite() && box.upper.allFinite() && (box.upper - box.lower).minCoeff() > 0.0,
-          "signed distance shape " + quote(field->name()) + " has no bounds, expected a finite solid");
-  const double radius = 0.5 * (box.upper - box.lower).norm();
+  const std::string subject = "signed distance shape " + quote(field->name());
+  require((box.lower.array() < box.upper.array()).all(), subject + " is empty, expected a solid with a volume");
+  require(box.lower.allFinite() && box.upper.allFinite(), subject + " has no bounds, expected a finite solid");
+  const double radius = 0.5 * (box.upper - box.lower).norm(),
+               away = box.lower.cwiseAbs().cwiseMax(box.upper.cwiseAbs()).maxCoeff();
+  require(away < kFarthest * radius,
+          subject + " of radius " + to_text(radius) + " m lies " + to_text(away) +
+              " m from its origin, expected less than a million radii: a position nearer by");
   for (const double* value : {&options.max_edge, &options.chord_error})
-    require(std::isfinite(*value) && *value >= 0.0, "signed distance shape " + quote(field->name()) +
-                                                        ": edge or chord of " + to_text(*value) + ", expected >= 0");
+    require(std::isfinite(*value) && *value >= 0.0,
+            subject + ": edge or chord of " + to_text(*value) + ", expected >= 0");
   if (options.max_edge == 0.0) options.max_edge = kEdgePerRadius * radius;
   if (options.chord_error == 0.0) options.chord_error = kChordPerRadius * radius;
   auto solid = std::make_shared<SdfSolid>();
   solid->field = std::move(field);
   solid->field->add_surface(options, solid->surface);
   clean_up(solid->surface);
-  require(!solid->surface.triangles.empty(),
-          "signed distance shape " + quote(solid->field->name()) + " has no surface, expected a solid with a volume");
+  require(!solid->surface.triangles.empty(), subject + " is empty, expected a solid with a volume");
   settle_vertices(*solid);
   solid->tree = make_surface_tree(solid->surface, kLeaf);
   measure(*solid);
@@ -175,7 +180,7 @@ SolidPtr make_counterpart(const Shape& shape) { return std::visit(MakeCounterpar
 MassProperties integrate(const Sdf& sdf) {
   constexpr int kFinest = 384;  // cells along the longest side
   const Aabb box = sdf.bounds();
-  const Vec3 size = box.upper - box.lower;
+  const Vec3 size = box.upper - box.lower, middle = 0.5 * (box.lower + box.upper);
   int levels = 0;
   while ((8 << levels) < kFinest) ++levels;
   double h = 0.5 * size.maxCoeff() / 8.0;
@@ -196,7 +201,7 @@ MassProperties integrate(const Sdf& sdf) {
         const Vec3 p = block.point(i);
         if (block.d[i] >= reach) continue;
         if (block.d[i] <= -reach) {
-          sum.add(p, h, 1.0);
+          sum.add(p - middle, h, 1.0);
         } else if (level < levels) {
           for (int k = 0; k < 8; ++k)
             next.push_back(
@@ -204,16 +209,16 @@ MassProperties integrate(const Sdf& sdf) {
         } else {
           // Along the gradient the cube is 2 h (|g_x| + |g_y| + |g_z|) wide.
           const double width = 2.0 * h * block.gradient(i).lpNorm<1>();
-          sum.add(p, h, std::clamp(0.5 - block.d[i] / width, 0.0, 1.0));
+          sum.add(p - middle, h, std::clamp(0.5 - block.d[i] / width, 0.0, 1.0));
         }
       }
     }
     cells.swap(next);
   }
-  require(sum.volume > 0.0, "signed distance shape " + quote(sdf.name()) + " has no volume");
+  require(sum.volume > 0.0, "signed distance shape " + quote(sdf.name()) + " is empty, expected a solid with a volume");
   const Vec3 com = sum.first / sum.volume;
   const Mat3 C = sum.second - sum.volume * com * com.transpose();
-  return {sum.volume, com, C.trace() * Mat3::Identity() - C};
+  return {sum.volume, middle + com, C.trace() * Mat3::Identity() - C};
 }
 
 }  // namespace almond

@@ -13,8 +13,9 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-int count_steps(double length, double step) {
-  return std::max(1, static_cast<int>(std::ceil(length / step * (1.0 - 1e-9))));
+/// Whole steps, as a double: what is asked for may be far too many. One where nothing is asked for (step = 0).
+double count_steps(double length, double step) {
+  return step > 0.0 ? std::max(1.0, std::ceil(length / step * (1.0 - 1e-9))) : 1.0;
 }
 
 /// Where φ crosses zero between a and b, which it has with different signs.
@@ -47,13 +48,16 @@ void append(const std::vector<Vec2>& points, std::vector<Vec2>& contour) {
 
 void add_segment(const Vec2& end, const SurfaceOptions& options, std::vector<Vec2>& contour) {
   const Vec2 start = contour.back();
-  const int steps = count_steps((end - start).norm(), options.max_edge);
+  const double count = count_steps((end - start).norm(), options.max_edge);
+  check_triangle_count(count, options);
+  const int steps = static_cast<int>(count);
   for (int k = 1; k <= steps; ++k) contour.push_back(k == steps ? end : Vec2(start + k * (end - start) / steps));
 }
 
 std::vector<Vec2> sample_arc(const Vec2& center, double radius, double from, double to, const SurfaceOptions& options) {
-  const double turn = 2.0 * kPi / count_sectors(radius, options);
-  const int steps = count_steps(std::abs(to - from), turn);
+  const double count = count_steps(std::abs(to - from), 2.0 * kPi / count_sectors(radius, options));
+  check_triangle_count(count, options);
+  const int steps = static_cast<int>(count);
   std::vector<Vec2> points;
   for (int k = 0; k <= steps; ++k) {
     const double angle = from + k * (to - from) / steps;
@@ -62,17 +66,28 @@ std::vector<Vec2> sample_arc(const Vec2& center, double radius, double from, dou
   return points;
 }
 
-int count_sectors(double r, const SurfaceOptions& options) {
-  const double by_chord = kPi / std::acos(std::max(1.0 - options.chord_error / std::max(r, 1e-12), 0.0));
-  const double by_edge = 2.0 * kPi * r / options.max_edge;
-  return std::clamp(static_cast<int>(std::ceil(std::max(by_chord, by_edge))), 8, 4096);
+double count_sectors(double r, const SurfaceOptions& options) {
+  // A chord over the angle 2a lies r (1 - cos a) = 2 r sin²(a/2) below its arc.
+  const double half = std::sqrt(std::min(0.5 * options.chord_error / std::max(r, 1e-12), 0.5));
+  const double by_chord = 0.5 * kPi / std::asin(half), by_edge = 2.0 * kPi * r / options.max_edge;
+  return std::max(std::ceil(std::max(by_chord, by_edge) * (1.0 - 1e-12)), 8.0);
+}
+
+void check_triangle_count(double count, const SurfaceOptions& options) {
+  require(count <= kMostTriangles,
+          "surface: max_edge is " + to_text(options.max_edge) + " m and chord_error " + to_text(options.chord_error) +
+              " m, which makes " + (std::isfinite(count) ? to_text(count) : "endlessly many") +
+              " triangles or more, expected at most " + to_text(kMostTriangles) + ": larger ones");
 }
 
 void add_helical(const std::vector<Vec2>& contour, double lead, double from, double turns,
                  const SurfaceOptions& options, TriangleSoup& soup) {
   double r = 0.0;
   for (const Vec2& p : contour) r = std::max(r, p.x());
-  const int steps = count_steps(turns, 1.0 / count_sectors(r, options));
+  const double sectors = count_steps(turns, 1.0 / count_sectors(r, options));
+  const auto strips = static_cast<double>(contour.size()) - 1.0;
+  check_triangle_count(static_cast<double>(soup.triangles.size()) + 2.0 * sectors * strips, options);
+  const int steps = static_cast<int>(sectors);
   const int first = static_cast<int>(soup.vertices.size()), count = static_cast<int>(contour.size());
   const bool closed = lead == 0.0 && turns == 1.0;
   const int columns = closed ? steps : steps + 1;
@@ -100,7 +115,10 @@ void add_revolved(const std::vector<Vec2>& contour, const SurfaceOptions& option
 
 void add_parallelogram(const Vec3& center, const Vec3& u, const Vec3& v, const SurfaceOptions& options,
                        TriangleSoup& soup) {
-  const int nu = count_steps(2.0 * u.norm(), options.max_edge), nv = count_steps(2.0 * v.norm(), options.max_edge);
+  const double along_u = count_steps(2.0 * u.norm(), options.max_edge),
+               along_v = count_steps(2.0 * v.norm(), options.max_edge);
+  check_triangle_count(static_cast<double>(soup.triangles.size()) + 2.0 * along_u * along_v, options);
+  const int nu = static_cast<int>(along_u), nv = static_cast<int>(along_v);
   const int first = static_cast<int>(soup.vertices.size());
   for (int j = 0; j <= nv; ++j)
     for (int i = 0; i <= nu; ++i)
@@ -115,7 +133,9 @@ void add_parallelogram(const Vec3& center, const Vec3& u, const Vec3& v, const S
 
 void add_triangle(const Vec3& a, const Vec3& b, const Vec3& c, const SurfaceOptions& options, TriangleSoup& soup) {
   const double longest = std::max({(b - a).norm(), (c - b).norm(), (a - c).norm()});
-  const int n = count_steps(longest, options.max_edge);
+  const double count = count_steps(longest, options.max_edge);
+  if (count > 1.0) check_triangle_count(static_cast<double>(soup.triangles.size()) + count * count, options);
+  const int n = static_cast<int>(count);
   const auto vertex = [&](int i, int j) {  // i steps towards b, j towards c
     return add_vertex(a + (b - a) * (static_cast<double>(i) / n) + (c - a) * (static_cast<double>(j) / n), soup);
   };
@@ -132,28 +152,110 @@ void add_triangle(const Vec3& a, const Vec3& b, const Vec3& c, const SurfaceOpti
   }
 }
 
-void clip_surface(const Sdf& own, const Sdf& other, double sign, std::size_t first, TriangleSoup& soup) {
+namespace {
+
+/// Of the corners of triangles on `own`, which lie on the side of `other` that is kept.
+class Sides {
+ public:
+  Sides(const Sdf& own, const Sdf& other, double sign, Coincident coincident, std::size_t first,
+        const TriangleSoup& soup)
+      : own_(own), other_(other), sign_(sign), coincident_(coincident), soup_(soup) {
+    d_.assign(soup.vertices.size(), kNaN);
+    Aabb box;
+    SdfBlock block;
+    int number[SdfBlock::kSize];
+    const auto flush = [&] {
+      other.sample(block);
+      for (int i = 0; i < block.count; ++i) d_[number[i]] = sign * block.d[i];
+      block.count = 0;
+    };
+    for (std::size_t t = first; t < soup.triangles.size(); ++t)
+      for (const int v : soup.triangles[t]) {
+        if (!std::isnan(d_[v])) continue;
+        d_[v] = 0.0;  // asked for
+        box.add(soup.vertices[v]);
+        number[block.count] = v;
+        block.add(soup.vertices[v]);
+        if (block.count == SdfBlock::kSize) flush();
+      }
+    if (block.count > 0) flush();
+    near_ = kNear * (box.upper - box.lower).norm();
+  }
+
+  /// The corner k of a triangle.
+  [[nodiscard]] bool keeps(const std::array<int, 3>& corner, int k) const {
+    const double d = d_[corner[k]];
+    return std::abs(d) > near_ ? d > 0.0 : keeps_near(corner, k);
+  }
+  /// Where `other` is crossed between a corner that is kept and one that is not.
+  [[nodiscard]] Vec3 find_cut(int kept, int dropped) const {
+    Vec3 a = soup_.vertices[kept], b = soup_.vertices[dropped];
+    // In an order of their own, so that two triangles find the same point on the edge they share.
+    const bool swapped = std::lexicographical_compare(b.begin(), b.end(), a.begin(), a.end());
+    if (swapped) std::swap(a, b);
+    // Along a coincident part, up to where the surfaces part, not to where rounding says so.
+    const bool kept_near = std::abs(d_[kept]) <= near_, dropped_near = std::abs(d_[dropped]) <= near_;
+    const double least = kept_near == dropped_near ? 0.0 : (kept_near ? -near_ : near_);
+    double low = 0.0, high = 1.0;
+    for (int n = 0; n < 40; ++n) {
+      const double middle = 0.5 * (low + high);
+      const bool like_a = (sign_ * other_.value(a + middle * (b - a)) > least) != swapped;
+      (like_a ? low : high) = middle;
+    }
+    return a + 0.5 * (low + high) * (b - a);
+  }
+
+ private:
+  static constexpr double kNear = 1e-9;     // of the size of the triangles: what counts as on the surface
+  static constexpr double kInwards = 0.02;  // of the way to the middle: where a corner on the surface looks from
+
+  /// A corner on both surfaces belongs to what the triangle does next to it.
+  [[nodiscard]] bool keeps_near(const std::array<int, 3>& corner, int k) const {
+    const Vec3 &a = soup_.vertices[corner[k]], &b = soup_.vertices[corner[(k + 1) % 3]],
+               &c = soup_.vertices[corner[(k + 2) % 3]];
+    Vec3 p = a + kInwards * ((a + b + c) / 3.0 - a);
+    const SdfSample mine = own_.sample(p);
+    p -= mine.d * mine.g;  // off the chord
+    const SdfSample s = other_.sample(p);
+    if (std::abs(s.d) > near_) return sign_ * s.d > 0.0;
+    const double alike = s.g.dot((b - a).cross(c - a).normalized());
+    return (coincident_ == Coincident::kKeepAlike && alike > 0.5) ||
+           (coincident_ == Coincident::kKeepOpposed && alike < -0.5);
+  }
+
+  const Sdf &own_, &other_;
+  double sign_, near_ = 0.0;
+  Coincident coincident_;
+  const TriangleSoup& soup_;
+  std::vector<double> d_;  // (vertices) sign φ(other)
+};
+
+}  // namespace
+
+void clip_surface(const Sdf& own, const Sdf& other, double sign, Coincident coincident, std::size_t first,
+                  TriangleSoup& soup) {
   std::vector<std::array<int, 3>> kept;
-  const auto cut = [&](int i, int k, double di) {
-    const Vec3 p = find_crossing(other, soup.vertices[i], soup.vertices[k], sign * di);
+  const Sides sides(own, other, sign, coincident, first, soup);
+  const auto cut = [&](int i, int k, bool keeps_i) {
+    const Vec3 p = keeps_i ? sides.find_cut(i, k) : sides.find_cut(k, i);
     const SdfSample s = own.sample(p);
     return add_vertex(p - s.d * s.g, soup);
   };
   for (std::size_t t = first; t < soup.triangles.size(); ++t) {
     const std::array<int, 3> corner = soup.triangles[t];
-    double d[3];
+    bool keeps[3];
     int inside = 0;
     for (int k = 0; k < 3; ++k) {
-      d[k] = sign * other.value(soup.vertices[corner[k]]);
-      inside += d[k] > 0.0 ? 1 : 0;
+      keeps[k] = sides.keeps(corner, k);
+      inside += keeps[k] ? 1 : 0;
     }
     if (inside == 3) kept.push_back(corner);
     if (inside == 0 || inside == 3) continue;
     // The corner k that stands alone.
     int k = 0;
-    while ((d[k] > 0.0) != (inside == 1)) ++k;
+    while (keeps[k] != (inside == 1)) ++k;
     const int a = corner[k], b = corner[(k + 1) % 3], c = corner[(k + 2) % 3];
-    const int ab = cut(a, b, d[k]), ac = cut(a, c, d[k]);
+    const int ab = cut(a, b, keeps[k]), ac = cut(a, c, keeps[k]);
     if (inside == 1) {
       kept.push_back({a, ab, ac});
     } else {
@@ -208,8 +310,9 @@ void add_contoured(const Sdf& sdf, const SurfaceOptions& options, TriangleSoup& 
   box.lower.array() -= 1.5 * h;
   box.upper.array() += 1.5 * h;
   const Vec3 size = (box.upper - box.lower) / h;
-  require(size.prod() < kMostCells, sdf.name() + ": triangles of " + std::to_string(h) +
-                                        " m need more than 3e7 cells, expected a larger max_edge");
+  require(size.prod() < kMostCells, "surface: max_edge is " + to_text(h) + " m, which divides the box of the " +
+                                        sdf.name() + " into " + to_text(size.prod()) + " cells, expected at most " +
+                                        to_text(kMostCells) + ": a larger one");
   const int nx = static_cast<int>(std::ceil(size.x())), ny = static_cast<int>(std::ceil(size.y())),
             nz = static_cast<int>(std::ceil(size.z()));
   const auto node = [&](int i, int j, int k) { return (static_cast<std::size_t>(k) * (ny + 1) + j) * (nx + 1) + i; };

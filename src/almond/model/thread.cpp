@@ -96,10 +96,16 @@ struct ThreadSdf final : PointwiseSdf<ThreadSdf> {
     for (int k = 1; k < 6; ++k) add_segment(corner[k], options, contour);
     const double first = std::floor(low / pitch) - 1.0, turns = (high - low) / pitch + 3.0;
     const std::size_t begin = soup.triangles.size();
+    const double sectors = count_sectors(crest_r, options);
+    const double count = 2.0 * turns * sectors * (static_cast<double>(contour.size()) - 1.0);
+    require(count <= kMostTriangles, "thread: " + to_text(turns) + " turns of a pitch of " + to_text(pitch) + " m in " +
+                                         to_text(sectors) + " sectors make " + to_text(count) +
+                                         " triangles, expected at most " + to_text(kMostTriangles) +
+                                         ": a larger pitch, a shorter thread, or a larger surface.max_edge");
     add_helical(contour, pitch, 2.0 * kPi * first, turns, options, soup);
     const auto middle = make_cylinder_sdf(2.0 * crest_r, 0.5 * (high - low));
     const auto range = make_posed(middle, make_translation(0.0, 0.0, 0.5 * (low + high)));
-    clip_surface(*this, *range, -1.0, begin, soup);
+    clip_surface(*this, *range, -1.0, Coincident::kDrop, begin, soup);
   }
 };
 
