@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numbers>
 
 #include "almond/base/check.hpp"
@@ -143,9 +144,16 @@ struct Size {
 constexpr Size kSizes[] = {
     {"M3", 0.5, 5.5, 2.4, 2.0},     {"M4", 0.7, 7.0, 3.2, 2.8},     {"M5", 0.8, 8.0, 4.7, 3.5},
     {"M6", 1.0, 10.0, 5.2, 4.0},    {"M8", 1.25, 13.0, 6.8, 5.3},   {"M10", 1.5, 16.0, 8.4, 6.4},
-    {"M12", 1.75, 18.0, 10.8, 7.5}, {"M16", 2.0, 24.0, 14.8, 10.0}, {"M20", 2.5, 30.0, 18.0, 12.5},
-    {"M24", 3.0, 36.0, 21.5, 15.0}, {"M30", 3.5, 46.0, 25.6, 18.7}, {"M36", 4.0, 55.0, 31.0, 22.5},
-    {"M42", 4.5, 65.0, 34.0, 26.0}, {"M48", 5.0, 75.0, 38.0, 30.0}, {"M64", 6.0, 95.0, 51.0, 40.0}};
+    {"M12", 1.75, 18.0, 10.8, 7.5}, {"M14", 2.0, 21.0, 12.8, 8.8},  {"M16", 2.0, 24.0, 14.8, 10.0},
+    {"M18", 2.5, 27.0, 15.8, 11.5}, {"M20", 2.5, 30.0, 18.0, 12.5}, {"M22", 2.5, 34.0, 19.4, 14.0},
+    {"M24", 3.0, 36.0, 21.5, 15.0}, {"M27", 3.0, 41.0, 23.8, 17.0}, {"M30", 3.5, 46.0, 25.6, 18.7},
+    {"M33", 3.5, 50.0, 28.7, 21.0}, {"M36", 4.0, 55.0, 31.0, 22.5}, {"M39", 4.0, 60.0, 33.4, 25.0},
+    {"M42", 4.5, 65.0, 34.0, 26.0}, {"M45", 4.5, 70.0, 36.0, 28.0}, {"M48", 5.0, 75.0, 38.0, 30.0},
+    {"M52", 5.0, 80.0, 42.0, 33.0}, {"M56", 5.5, 85.0, 45.0, 35.0}, {"M60", 5.5, 90.0, 48.0, 38.0},
+    {"M64", 6.0, 95.0, 51.0, 40.0}};
+
+/// [m]
+double diameter_of(const Size& size) { return 1e-3 * std::atof(size.name + 1); }
 
 }  // namespace
 
@@ -223,6 +231,27 @@ ThreadProfile MetricThread::internal() const {
   return make_profile(pitch, 0.5 * pitch_diameter(), 0.5 * diameter + H / 24.0, 0.5 * diameter - 0.625 * H);
 }
 
+MetricThread make_metric_thread(double diameter, double pitch) {
+  require(std::isfinite(diameter) && diameter > 0.0,
+          "thread: diameter is " + to_text(diameter) + " m, expected finite and > 0");
+  require(pitch > 0.0 && pitch <= 0.3 * diameter, "thread: pitch is " + to_text(pitch) +
+                                                      " m, expected more than 0 and at most " +
+                                                      to_text(0.3 * diameter) + " (0.3 diameters)");
+  MetricThread thread;
+  thread.diameter = diameter;
+  thread.pitch = pitch;
+  thread.across_flats = 1.5 * diameter;
+  thread.nut_height = 0.85 * diameter;
+  thread.head_height = 0.625 * diameter;
+  for (const Size& s : kSizes) {
+    if (std::abs(diameter_of(s) - diameter) > 1e-9) continue;
+    thread.across_flats = 1e-3 * s.across_flats;
+    thread.nut_height = 1e-3 * s.nut_height;
+    thread.head_height = 1e-3 * s.head_height;
+  }
+  return thread;
+}
+
 MetricThread find_thread(const std::string& name) {
   const std::size_t times = name.find('x');
   const std::string size = name.substr(0, times);
@@ -230,32 +259,29 @@ MetricThread find_thread(const std::string& name) {
   for (const Size& s : kSizes) {
     known += std::string(known.empty() ? "" : ", ") + s.name;
     if (size != s.name) continue;
-    MetricThread thread;
-    thread.diameter = 1e-3 * std::stod(size.substr(1));
-    thread.pitch = 1e-3 * s.pitch;
-    thread.across_flats = 1e-3 * s.across_flats;
-    thread.nut_height = 1e-3 * s.nut_height;
-    thread.head_height = 1e-3 * s.head_height;
-    if (times != std::string::npos) {
-      const std::string pitch = name.substr(times + 1);
-      char* end = nullptr;
-      thread.pitch = 1e-3 * std::strtod(pitch.c_str(), &end);
-      require(end == pitch.c_str() + pitch.size() && !pitch.empty() && thread.pitch > 0.0 &&
-                  thread.pitch <= 0.3 * thread.diameter,
-              "thread " + quote(name) + ": pitch is " + quote(pitch) + ", expected millimetres > 0, at most " +
-                  to_text(300.0 * thread.diameter));
-    }
-    return thread;
+    if (times == std::string::npos) return make_metric_thread(diameter_of(s), 1e-3 * s.pitch);
+    const std::string text = name.substr(times + 1);
+    char* end = nullptr;
+    const double pitch = 1e-3 * std::strtod(text.c_str(), &end), most = 0.3 * diameter_of(s);
+    require(end == text.c_str() + text.size() && !text.empty() && pitch > 0.0 && pitch <= most,
+            "thread " + quote(name) + ": pitch is " + quote(text) + ", expected millimetres > 0, at most " +
+                to_text(1e3 * most));
+    return make_metric_thread(diameter_of(s), pitch);
   }
   throw Error("thread " + quote(name) + " is not known, expected one of " + known + ", or with a pitch like M20x1.5");
 }
 
 SdfPtr make_bolt(const MetricThread& thread, const BoltOptions& options) {
   const ThreadProfile profile = thread.external();
+  for (const auto& [what, value] : {std::pair{"length", options.length}, {"thread_length", options.thread_length}})
+    require(std::isfinite(value) && value >= 0.0,
+            std::string("bolt: ") + what + " is " + to_text(value) + ", expected finite and > 0, or 0 for the usual");
   const double d = thread.diameter, length = options.length > 0.0 ? options.length : 2.5 * d;
+  require(length > 2.0 * thread.pitch,
+          "bolt: length is " + to_text(length) + ", expected more than two pitches, " + to_text(2.0 * thread.pitch));
+  require(options.thread_length <= length * (1.0 + 1e-9), "bolt: thread_length is " + to_text(options.thread_length) +
+                                                              ", expected at most the length, " + to_text(length));
   const double threaded = std::min(options.thread_length > 0.0 ? options.thread_length : 2.0 * d, length);
-  require(std::isfinite(length) && length > 2.0 * thread.pitch,
-          "bolt: length is " + to_text(length) + ", expected more than two pitches");
   const double overlap = 0.5 * thread.pitch, r = profile.crest_radius, root = profile.root_radius;
   // Cut at the upper end, at 45° down to below the root; below, the thread goes on into the shank.
   const double chamfer = r - root + 0.1 * thread.pitch, bottom = -threaded - overlap;

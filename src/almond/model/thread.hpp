@@ -39,12 +39,17 @@ struct MetricThread {
 /// Throws Error with the sizes known.
 [[nodiscard]] MetricThread find_thread(const std::string& name);
 
+/// A thread of any diameter and pitch [m]. Nut and head are those of the standard where it knows the diameter, else
+/// 1.5 diameters across flats, 0.85 and 0.625 high. Throws Error for a pitch above 0.3 diameters.
+[[nodiscard]] MetricThread make_metric_thread(double diameter, double pitch);
+
 /// A bolt along z: thread from z = 0, where it is chamfered, down to -thread_length, then a plain shank down to
 /// -length, then the hexagonal head (ISO 4014).
 struct BoltOptions {
-  double length = 0.0, thread_length = 0.0;  // [m]; 0: 2.5 and 2 diameters
+  double length = 0.0, thread_length = 0.0;  // [m]; 0: 2.5 and 2 diameters (no more than the length)
   bool head = true;
 };
+/// Throws Error for lengths that are negative, not numbers, or too short, and a thread longer than the bolt.
 [[nodiscard]] SdfPtr make_bolt(const MetricThread& thread, const BoltOptions& options = {});
 
 /// A hexagonal nut about the origin, its hole along z, countersunk at both ends.
