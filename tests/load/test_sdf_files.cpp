@@ -37,6 +37,20 @@ TEST(SdfScene, ObjectsMayHaveOne) {
   EXPECT_EQ(scene.objects[0].material.mu, 0.3);
 }
 
+TEST(SdfScene, ANutIsPlacedOnItsBoltAsThePageSays) {
+  const SceneFile scene = parse_scene(R"({"almond_scene": 1, "objects": [
+      {"name": "bolt", "shape": {"kind": "bolt", "thread": "M20"}, "position": [0, 0, 0.2]},
+      {"name": "nut", "shape": {"kind": "nut", "thread": "M20"}, "position": [0, 0, 0.179], "rpy": [0, 0, -2.513274]}]})",
+                                      "", "scene.json");
+  const SdfSolid &bolt = *std::get<SdfShape>(scene.objects[0].shape).solid,
+                 &nut = *std::get<SdfShape>(scene.objects[1].shape).solid;
+  const Pose X = scene.objects[0].X_WB.inverse() * scene.objects[1].X_WB;
+  double least = 1.0;
+  for (const Vec3& p : nut.surface.vertices) least = std::min(least, bolt.field->value(X * p));
+  EXPECT_GT(least, 5e-6);  // apart on all sides
+  EXPECT_LT(least, 3e-5);
+}
+
 TEST(SdfScene, MistakesNameTheObject) {
   const auto parse = [](const std::string& shape) {
     static_cast<void>(parse_scene(R"({"almond_scene": 1, "objects": [{"shape": )" + shape + "}]}", "", "scene.json"));

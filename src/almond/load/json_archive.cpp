@@ -6,6 +6,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/json_fields.hpp"
 #include "almond/load/npz.hpp"
 
 namespace almond {
@@ -84,6 +85,7 @@ json to_value(const NpzArray& array, const std::string& where) {
 }  // namespace
 
 NpzArchive NpzArchive::from_json(const std::string& text, const std::string& label) {
+  check_json_depth(text, label);
   json document;
   try {
     document = json::parse(text);

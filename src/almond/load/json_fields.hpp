@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,71 @@
 
 namespace almond {
 
+/// Throws Error for text with more than 200 brackets inside each other: what walks through it goes as deep.
+inline void check_json_depth(const std::string& text, const std::string& place) {
+  constexpr int kMost = 200;
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\') ++i;
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    require(depth <= kMost, place + ": has more than " + std::to_string(kMost) +
+                                " brackets inside each other, expected fewer (at byte " + std::to_string(i) + ")");
+  }
+}
+
+/// Follows a parser, and throws Error where an object has a field twice: the parser would keep the last.
+template <class Json>
+class DuplicateCheck {
+ public:
+  explicit DuplicateCheck(std::string place) : place_(std::move(place)) {}
+
+  bool operator()(int /*depth*/, typename Json::parse_event_t event, Json& value) {
+    using Event = typename Json::parse_event_t;
+    if (event == Event::object_end || event == Event::array_end) {
+      levels_.pop_back();
+    } else if (event == Event::key) {
+      Level& level = levels_.back();
+      level.key = value.template get<std::string>();
+      require(level.keys.insert(level.key).second, where() + ": is given twice, expected once");
+    } else {
+      if (!levels_.empty()) ++levels_.back().count;
+      if (event == Event::object_start) levels_.push_back({true, 0, {}, {}});
+      if (event == Event::array_start) levels_.push_back({false, 0, {}, {}});
+    }
+    return true;
+  }
+
+ private:
+  struct Level {
+    bool object = false;
+    int count = 0;  // values so far
+    std::string key;
+    std::set<std::string> keys;
+  };
+  [[nodiscard]] std::string where() const {
+    std::string text = place_;
+    for (const Level& level : levels_)
+      text += level.object ? "." + level.key : "[" + std::to_string(level.count - 1) + "]";
+    return text;
+  }
+
+  std::string place_;
+  std::vector<Level> levels_;
+};
+
 template <class Json>
 Json parse_json(const std::string& text, const std::string& place) {
+  check_json_depth(text, place);
   try {
-    return Json::parse(text);
+    // The parser copies what follows it.
+    DuplicateCheck<Json> check(place);
+    return Json::parse(
+        text, [&](int depth, typename Json::parse_event_t event, Json& value) { return check(depth, event, value); });
   } catch (const typename Json::exception& error) {
     std::string what = error.what();
     const std::size_t colon = what.find("] ");
@@ -73,7 +135,10 @@ class JsonFields {
       if (std::find(known_.begin(), known_.end(), key) != known_.end() || key == "$schema" || key == "comment")
         continue;
       const std::string near = nearest_name(key, known_);
-      throw Error(place_ + ": field " + quote(key) + " is unknown" +
+      std::string all;
+      for (const std::string& name : std::set<std::string>(known_.begin(), known_.end()))
+        all += (all.empty() ? "" : ", ") + name;
+      throw Error(place_ + ": field " + quote(key) + " is unknown, expected " + all +
                   (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
     }
   }

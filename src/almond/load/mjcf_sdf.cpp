@@ -26,6 +26,14 @@ int find_geom(const mjModel& m, const std::string& name, const std::string& plac
               (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
 }
 
+/// A text that looks as if it was meant for us: its name before the colon is nearly ours.
+void say_if_misspelt(const std::string& name, FileNotes& notes) {
+  const std::string ours = kPrefix, before = name.substr(0, name.find(':'));
+  if (nearest_name(before, {ours.substr(0, ours.size() - 1)}).empty()) return;
+  const std::string geom = name.size() > before.size() ? name.substr(before.size() + 1) : "GEOM";
+  notes.said.push_back("text " + quote(name) + ": without effect; did you mean " + quote(ours + geom) + "?");
+}
+
 }  // namespace
 
 std::map<int, SdfShape> read_sdf_texts(MjcfReader& r) {
@@ -33,7 +41,10 @@ std::map<int, SdfShape> read_sdf_texts(MjcfReader& r) {
   std::map<int, SdfShape> shapes;
   for (int t = 0; t < m.ntext; ++t) {
     const std::string name = m.names + m.name_textadr[t];
-    if (name.rfind(kPrefix, 0) != 0) continue;
+    if (name.rfind(kPrefix, 0) != 0) {
+      say_if_misspelt(name, r.notes);
+      continue;
+    }
     const std::string place = "text " + quote(name), of = name.substr(std::string(kPrefix).size());
     const int geom = find_geom(m, of, place);
     GridProgress progress;

@@ -1,9 +1,11 @@
 #include "almond/load/scene_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
@@ -160,6 +162,16 @@ void read_floor(Fields& fields, SceneFile& scene) {
   scene.floor = height;
 }
 
+/// A mesh that several objects are made of is spoken of once.
+void drop_repeated_notes(std::vector<SceneObject>& objects) {
+  std::set<std::string> said;
+  for (SceneObject& object : objects) {
+    std::vector<std::string>& lines = object.notes.said;
+    lines.erase(std::remove_if(lines.begin(), lines.end(), [&](const auto& line) { return !said.insert(line).second; }),
+                lines.end());
+  }
+}
+
 template <class Read>
 void read_list(Fields& fields, const std::string& key, Read read) {
   const json* list = fields.find(key);
@@ -213,6 +225,7 @@ SceneFile parse_scene(const std::string& text, const std::string& folder, const 
   read_list(fields, "objects", [&](const json& item, const std::string& at) {
     scene.objects.push_back(read_object(item, at, {folder, progress}));
   });
+  drop_repeated_notes(scene.objects);
   fields.refuse_others();
   return scene;
 }

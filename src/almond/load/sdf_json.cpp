@@ -1,6 +1,7 @@
 #include "almond/load/sdf_json.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -21,6 +22,7 @@ constexpr int kMaxDepth = 32;  // of shapes in shapes
 
 /// What readers of all kinds have in common.
 struct Source {
+  const std::string& root;  // the outermost place
   const std::string& folder;
   FileNotes& notes;
   const GridProgress& progress;
@@ -47,9 +49,24 @@ std::string text(Fields& fields, const std::string& key) {
   return value;
 }
 
-Vec3 vector(Fields& fields, const std::string& key) {
+/// A length of which a maker is given half: what is wrong with it is said of what the file has.
+double positive(Fields& fields, const std::string& key) {
+  const double x = number(fields, key);
+  require(x > 0.0, fields.at(key) + ": is " + to_text(x) + ", expected > 0");
+  return x;
+}
+
+double not_negative(Fields& fields, const std::string& key) {
+  const double x = number(fields, key);
+  require(x >= 0.0, fields.at(key) + ": is " + to_text(x) + ", expected >= 0");
+  return x;
+}
+
+Vec3 positive_vector(Fields& fields, const std::string& key) {
   Vec3 v;
   if (!fields.read<3>(key, v)) missing(fields, key);
+  for (int i = 0; i < 3; ++i)
+    require(v[i] > 0.0, fields.at(key) + "[" + std::to_string(i) + "]: is " + to_text(v[i]) + ", expected > 0");
   return v;
 }
 
@@ -81,7 +98,20 @@ std::vector<SdfPtr> children(Fields& fields, const Source& source) {
   return shapes;
 }
 
-MetricThread thread(Fields& fields) { return find_thread(text(fields, "thread")); }
+/// "M20", "M20x1.5", or an object with diameter and pitch [m].
+MetricThread thread(Fields& fields) {
+  const json* value = fields.find("thread");
+  if (value == nullptr) missing(fields, "thread");
+  if (!value->is_object()) return find_thread(text(fields, "thread"));
+  Fields inner(*value, fields.at("thread"));
+  MetricThread size = make_metric_thread(positive(inner, "diameter"), positive(inner, "pitch"));
+  for (const auto& [key, length] : {std::pair{"across_flats", &size.across_flats},
+                                    {"nut_height", &size.nut_height},
+                                    {"head_height", &size.head_height}})
+    if (inner.find(key) != nullptr) *length = positive(inner, key);
+  inner.refuse_others();
+  return size;
+}
 
 SdfPtr read_bolt(Fields& fields, const Source&) {
   MetricThread size = thread(fields);
@@ -91,8 +121,8 @@ SdfPtr read_bolt(Fields& fields, const Source&) {
           fields.at("fit") + ": is " + quote(fit) + ", expected e, f, g or h");
   size.fit = fit[0];
   BoltOptions options;
-  fields.read("length", options.length);
-  fields.read("thread_length", options.thread_length);
+  for (const auto& [key, length] : {std::pair{"length", &options.length}, {"thread_length", &options.thread_length}})
+    if (fields.find(key) != nullptr) *length = positive(fields, key);
   fields.read("head", options.head);
   return make_bolt(size, options);
 }
@@ -101,9 +131,8 @@ SdfPtr read_difference(Fields& fields, const Source& source) {
   std::vector<SdfPtr> shapes = children(fields, source);
   require(shapes.size() >= 2, fields.at("of") + ": has " + std::to_string(shapes.size()) +
                                   " shapes, expected at least two: the first without the others");
-  SdfPtr result = shapes[0];
-  for (std::size_t i = 1; i < shapes.size(); ++i) result = make_difference(result, shapes[i]);
-  return result;
+  if (shapes.size() == 2) return make_difference(shapes[0], shapes[1]);
+  return make_difference(shapes[0], make_union({shapes.begin() + 1, shapes.end()}));
 }
 
 SdfPtr read_offset(Fields& fields, const Source& source) {
@@ -141,15 +170,17 @@ struct Kind {
 // A kind that another file makes, such as a network, gets its line here.
 const Kind kKinds[] = {
     {"sphere", [](Fields& f, const Source&) { return make_sphere_sdf(number(f, "radius")); }},
-    {"box", [](Fields& f, const Source&) { return make_box_sdf(0.5 * vector(f, "size")); }},
+    {"box", [](Fields& f, const Source&) { return make_box_sdf(0.5 * positive_vector(f, "size")); }},
     {"capsule",
-     [](Fields& f, const Source&) { return make_capsule_sdf(number(f, "radius"), 0.5 * number(f, "length")); }},
+     [](Fields& f, const Source&) { return make_capsule_sdf(number(f, "radius"), 0.5 * not_negative(f, "length")); }},
     {"cylinder",
-     [](Fields& f, const Source&) { return make_cylinder_sdf(number(f, "radius"), 0.5 * number(f, "length")); }},
-    {"cone", [](Fields& f, const Source&) { return make_cone_sdf(number(f, "radius"), 0.5 * number(f, "length")); }},
-    {"ellipsoid", [](Fields& f, const Source&) { return make_ellipsoid_sdf(vector(f, "radii")); }},
+     [](Fields& f, const Source&) { return make_cylinder_sdf(number(f, "radius"), 0.5 * positive(f, "length")); }},
+    {"cone", [](Fields& f, const Source&) { return make_cone_sdf(number(f, "radius"), 0.5 * positive(f, "length")); }},
+    {"ellipsoid", [](Fields& f, const Source&) { return make_ellipsoid_sdf(positive_vector(f, "radii")); }},
     {"hexagon",
-     [](Fields& f, const Source&) { return make_hexagon_sdf(number(f, "across_flats"), 0.5 * number(f, "height")); }},
+     [](Fields& f, const Source&) {
+       return make_hexagon_sdf(positive(f, "across_flats"), 0.5 * positive(f, "height"));
+     }},
     {"dish", [](Fields& f, const Source&) { return make_dish(path(f, "path", true), number(f, "padding")); }},
     {"revolved", read_revolved},
     {"neural_bolt", [](Fields&, const Source&) { return make_neural_bolt(); }},
@@ -205,8 +236,9 @@ SdfPtr make_at(const Kind& kind, Fields& fields, const Source& source) {
     return kind.read(fields, source);
   } catch (const Error& error) {
     const std::string what = error.what();
-    if (what.compare(0, fields.place().size(), fields.place()) == 0) throw;
-    throw Error(fields.place() + ": " + kind.name + ": " + what);
+    if (what.compare(0, source.root.size(), source.root) == 0) throw;
+    const bool named = what.compare(0, std::strlen(kind.name), kind.name) == 0;
+    throw Error(fields.place() + ": " + (named ? "" : std::string(kind.name) + ": ") + what);
   }
 }
 
@@ -223,7 +255,7 @@ SdfPtr read_fields(Fields& fields, const Source& source) {
 SdfPtr read_sdf(const json& value, const std::string& place, Source source) {
   ++source.depth;
   require(source.depth <= kMaxDepth,
-          place + ": lies in " + std::to_string(kMaxDepth) + " other shapes, expected fewer");
+          source.root + ": a shape in it lies in " + std::to_string(kMaxDepth) + " other shapes, expected fewer");
   Fields fields(value, place);
   return read_fields(fields, source);
 }
@@ -243,10 +275,11 @@ SdfDescription parse_sdf(const std::string& text, const std::string& place, cons
     for (const double length : {result.surface.max_edge, result.surface.chord_error})
       require(length >= 0.0, inner.place() + ": has " + to_text(length) + ", expected lengths >= 0 [m]");
   }
-  result.sdf = read_fields(fields, Source{folder, notes, progress, 1});
+  result.sdf = read_fields(fields, Source{place, folder, notes, progress, 1});
   const Aabb box = result.sdf->bounds();
-  require((box.upper - box.lower).allFinite() && (box.lower.array() < box.upper.array()).all(),
-          place + ": has no finite extent, expected a solid");
+  require((box.lower.array() < box.upper.array()).all(),
+          place + ": the " + result.sdf->name() + " is empty, expected a solid with a volume");
+  require((box.upper - box.lower).allFinite(), place + ": has no finite extent, expected a solid");
   return result;
 }
 

@@ -153,15 +153,24 @@ SdfGrid lay_out(const Aabb& box, const GridOptions& options) {
           "grid: the band is " + to_text(options.band) + " m, expected finite and >= 0");
   grid.cell = options.cell > 0.0 ? options.cell : extent.maxCoeff() / GridOptions::kDefaultCells;
   grid.band = std::max(options.band > 0.0 ? options.band : 3.0 * grid.cell, 2.0 * grid.cell);
-  double total = 1.0;
-  for (int k = 0; k < 3; ++k) {
-    const double count = std::ceil((extent[k] + 2.0 * grid.band) / (kBlock * grid.cell));
-    total *= count + 1.0;
-    grid.blocks[k] = static_cast<int>(std::min(count, kMaxBlocks));
-  }
-  require(total <= kMaxBlocks, "grid: a cell of " + to_text(grid.cell) + " m makes " + to_text(total) +
-                                   " blocks of 8³ cells in the mesh's box, expected at most " + to_text(kMaxBlocks) +
-                                   ": a larger cell");
+  require(grid.cell <= 0.5 * extent.maxCoeff(), "grid: the cell is " + to_text(grid.cell) +
+                                                    " m, expected at most half the longest extent of the mesh, " +
+                                                    to_text(0.5 * extent.maxCoeff()) + " m");
+  const auto count_blocks = [&](double band) {
+    double total = 1.0;
+    for (int k = 0; k < 3; ++k) {
+      const double count = std::ceil((extent[k] + 2.0 * band) / (kBlock * grid.cell));
+      total *= count + 1.0;
+      grid.blocks[k] = static_cast<int>(std::min(count, kMaxBlocks));
+    }
+    return total;
+  };
+  const double least = count_blocks(3.0 * grid.cell), total = count_blocks(grid.band);
+  const std::string most = " blocks of 8³ cells in the mesh's box, expected at most " + to_text(kMaxBlocks);
+  require(least <= kMaxBlocks,
+          "grid: a cell of " + to_text(grid.cell) + " m makes " + to_text(least) + most + ": a larger cell");
+  require(total <= kMaxBlocks,
+          "grid: a band of " + to_text(grid.band) + " m makes " + to_text(total) + most + ": a smaller band");
   const Vec3 count(grid.blocks[0], grid.blocks[1], grid.blocks[2]);
   grid.origin = 0.5 * (box.lower + box.upper) - 0.5 * grid.cell * (kBlock * count - Vec3::Ones());
   return grid;

@@ -3,6 +3,7 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
 
 #include "almond/base/check.hpp"
@@ -13,6 +14,17 @@ namespace almond {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
+
+/// Whether an even number of triangles meets at every edge: what is then left open is turned the wrong way round.
+bool all_edges_paired(const SurfaceTree& tree) {
+  std::map<std::pair<int, int>, int> count;
+  for (const auto& corners : tree.vertices)
+    for (int k = 0; k < 3; ++k) {
+      const int v = corners[k], w = corners[(k + 1) % 3];
+      if (v != w) ++count[{std::min(v, w), std::max(v, w)}];
+    }
+  return std::all_of(count.begin(), count.end(), [](const auto& edge) { return edge.second % 2 == 0; });
+}
 
 std::string at(const Vec3& p) { return "(" + to_text(p.x()) + ", " + to_text(p.y()) + ", " + to_text(p.z()) + ")"; }
 
@@ -216,6 +228,9 @@ struct Solid {
   MassProperties operator()(const TriangleMesh& s) const {
     const TriangleSoup& soup = *s.mesh;
     const int open = s.tree->open_edges;
+    if (open > 0 && all_edges_paired(*s.tree))
+      throw Error("the triangles of the mesh disagree in orientation at " + std::to_string(open / 2) +
+                  " edges, expected all counterclockwise seen from outside");
     if (open > 0)
       throw Error("the mesh is open: " + std::to_string(open) + " edges have no partner, expected a closed one");
     TetrahedronSum sum{Vec3::Zero()};
