@@ -54,6 +54,19 @@ TEST(Coincident, FacesAreKeptOnce) {
   EXPECT_NEAR(area_of(make_sdf_solid(make_difference(cube, make_cube(0.2)))->surface), 0.24, 1e-9);
 }
 
+TEST(Coincident, FlushHolesAndFeetAreCutOut) {
+  const double r = 0.05, disc = kPi * r * r, side = 2.0 * kPi * r * 0.1;
+  const SdfPtr plate = make_box_sdf(Vec3(0.1, 0.1, 0.05)), rod = make_cylinder_sdf(r, 0.05);
+  const double plain = 2.0 * 0.2 * 0.2 + 4.0 * 0.2 * 0.1;
+  const auto drilled = make_sdf_solid(make_difference(plate, rod), {0.01, 1e-4});
+  EXPECT_NEAR(area_of(drilled->surface), plain - 2.0 * disc + side, 1e-3);
+  const SdfPtr standing = make_posed(rod, make_translation(0.013, 0.007, 0.1));
+  const auto foot = make_sdf_solid(make_union({plate, standing}), {0.01, 1e-4});
+  EXPECT_NEAR(area_of(foot->surface), plain + side, 1e-3);
+  const auto other_way = make_sdf_solid(make_union({standing, plate}), {0.01, 1e-4});
+  EXPECT_NEAR(area_of(other_way->surface), plain + side, 1e-3);
+}
+
 TEST(Coincident, SpheresOfOneSizeAreOne) {
   const SdfPtr ball = make_sphere_sdf(0.1), same = make_posed(ball, make_rotation(Vec3::UnitZ(), 0.3));
   const double area = area_of(make_sdf_solid(ball)->surface);

@@ -63,6 +63,12 @@ TEST(Surface, TooManyTrianglesAreRefusedBeforeTheyAreMade) {
                "expected at most 2e+06: a larger pitch, a shorter thread");
 }
 
+TEST(Surface, NeedlesNeedNoMoreThanOthers) {
+  const auto needle = make_sdf_solid(make_ellipsoid_sdf(Vec3(1.0, 1e-3, 1e-4)));
+  EXPECT_LT(needle->surface.triangles.size(), 400000U);
+  EXPECT_LT(needle->chord_error, 2e-3);
+}
+
 TEST(Pose, MustBeARotation) {
   Pose X;
   X.R = 2.0 * Mat3::Identity();
