@@ -43,8 +43,9 @@ struct SdfCounts {
 SdfCounts collide_sdf(const Geom& a, const Pose& X_a, const Geom& b, const Pose& X_b, const PairOptions& options,
                       SdfWorkspace& workspace, Manifold& manifold);
 
-/// How far a corner of either shape's triangles, or a point a little below it, lies inside the other's function at most;
-/// 0 where none does [m]. Finds overlaps that have no contact: where walls have passed each other there is no way out.
+/// How far a corner of either shape's triangles, or a point a little below it, lies inside the other's function at
+/// most; 0 where none does [m]. Finds overlaps that have no contact: where walls have passed each other there is no way
+/// out.
 [[nodiscard]] double sdf_overlap(const Geom& a, const Pose& X_a, const Geom& b, const Pose& X_b);
 
 /// Leaves at most `most` of the points: one by one those farthest from all chosen before, in place and normal, first of
