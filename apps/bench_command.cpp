@@ -35,6 +35,11 @@ int run_bench(BenchCommandOptions& options) {
   const bench::BenchEntry& entry = bench::find_bench(options.name);
   if (options.budget->count() > 0) check_budget(options.budget_ms);
   bench::check_peers(options.peers);
+  if (options.name == "paper")
+    require(options.folders.empty() && options.solver_names.empty() && options.peers == "all" &&
+                options.budget->count() == 0,
+            "bench paper: FOLDER, --solver, --peers and --budget-ms have no effect on it; expected --quick, --save, "
+            "--json, --html, --png or --strict");
   bench::BenchOptions inner;
   inner.solvers = parse_solvers(options.solver_names, options.folders);
   inner.folders = options.folders;
@@ -63,6 +68,8 @@ int run_bench(BenchCommandOptions& options) {
   progress.clear();
 
   const bool colour = on_stdout == 0 && use_colour();
+  if (!report.parts.empty())
+    for (const auto& [key, value] : report.facts) std::fprintf(out, "%-12s %s\n", key.c_str(), value.c_str());
   print_contents(report, colour, out);
   for (const bench::Report& part : report.parts) {
     std::fprintf(out, "\n==== %s\n", part.title.c_str());
@@ -97,8 +104,9 @@ Action add_bench_command(CLI::App& command) {
       "FOLDER", o->folders,
       "folders of problem files (default: ../shared/fclib and ../shared/problems); robots: of robot files "
       "(default: those of packages in .venv)");
-  command.add_flag("--quick", o->quick,
-                   "a budget of 200 ms instead of 1 s, fewer repeats; robots: one state, 0.5 s of fall");
+  command.add_flag(
+      "--quick", o->quick,
+      "a budget of 200 ms instead of 1 s, fewer repeats; robots: one state, 0.5 s of fall; paper: fewer cases");
   command.add_flag("--files-only", o->files_only,
                    "fclib: leave out nuts, towers, jams, SubADMM's price and the factor");
   command.add_flag("--strict", o->strict, "exit 1 unless every target holds");

@@ -30,6 +30,7 @@ p.caption{color:var(--soft);max-width:100ch;margin:0 0 12px}
 .claim.holds{border-left-color:var(--good)}
 .claim b{display:block;font-size:14px;line-height:1.35;margin-bottom:5px}
 .claim span{display:block;font-size:13px;color:var(--soft)}
+.claim .rule{font-size:12px;color:#6b7280;font-style:italic}
 .claim em{font-style:normal;font-weight:700;color:var(--bad);font-size:12px;letter-spacing:.05em;text-transform:uppercase}
 .claim.holds em{color:var(--good)}
 .scroll{display:inline-block;max-width:100%;overflow-x:auto;border:1px solid var(--line);border-radius:8px}
@@ -120,8 +121,9 @@ std::string claims_html(const Report& report) {
   out += "<div class=\"claims\">\n";
   for (const Claim& c : report.claims) {
     out += std::string("<div class=\"claim") + (c.holds ? " holds" : "") + "\"><b>" + escape_xml(c.claim) +
-           "</b><span>expected " + unbroken(c.expected) + "</span><span>measured " + unbroken(c.measured) +
-           "</span><em>" + (c.holds ? "holds" : "missed") + "</em></div>\n";
+           "</b><span>expected " + unbroken(c.expected) + "</span><span>measured " + unbroken(c.measured) + "</span>" +
+           (c.criterion.empty() ? "" : "<span class=\"rule\">holds if " + unbroken(c.criterion) + "</span>") + "<em>" +
+           (c.holds ? "holds" : "missed") + "</em></div>\n";
   }
   return out + "</div>\n";
 }

@@ -29,6 +29,14 @@ double mean(const std::vector<double>& values) {
   return values.empty() ? kNaN : sum / static_cast<double>(values.size());
 }
 
+bool is_about(double value, double paper, double factor) { return value >= paper / factor && value <= paper * factor; }
+
+double late_by_early(const std::vector<double>& times) {
+  if (times.size() < 4) return kNaN;
+  const std::size_t last = times.size() - 1, third = last / 3;
+  return (times[last] - times[last - third]) / std::max(times[third] - times[0], 1e-9);
+}
+
 double fit_exponent(const std::vector<Point>& points) {
   double n = 0.0, sx = 0.0, sy = 0.0, sxx = 0.0, sxy = 0.0;
   for (const Point& p : points) {
@@ -47,22 +55,21 @@ void add_plot(const Plot& plot, const std::string& name, Report& report) {
   report.figures.push_back({name, plot.title, "", to_svg(plot)});
 }
 
-void add_picture(Simulation& simulation, const std::string& caption, const std::vector<double>& camera, bool contacts,
-                 const BenchOptions& options, Report& report) {
+void add_picture(Simulation& simulation, const PictureOptions& picture, const BenchOptions& options, Report& report) {
   if (!options.pictures) return;
-  options.progress("drawing: " + caption);
+  options.progress("drawing: " + picture.caption);
   CaptureOptions capture;
   capture.width = 960;
   capture.height = 640;
-  capture.contacts = contacts;
-  if (camera.size() == 6)
-    capture.camera = Camera{Vec3(camera[0], camera[1], camera[2]), Vec3(camera[3], camera[4], camera[5])};
+  capture.contacts = picture.contacts;
+  const std::vector<double>& c = picture.camera;
+  if (c.size() == 6) capture.camera = Camera{Vec3(c[0], c[1], c[2]), Vec3(c[3], c[4], c[5])};
   try {
     ReplayOptions plain;
     plain.hardest = 0;
-    Replay replay(simulation.model(), make_looks(simulation.model(), {}), simulation.options().dt, plain);
+    Replay replay(simulation.model(), make_looks(simulation.model(), picture.looks), simulation.options().dt, plain);
     replay.add_step(simulation, simulation.step());
-    report.pictures.push_back({caption, capture_png(make_page({replay.finish(simulation, {})}), capture)});
+    report.pictures.push_back({picture.caption, capture_png(make_page({replay.finish(simulation, {})}), capture)});
   } catch (const Error& error) {
     report.notes.push_back(std::string("no picture: ") + error.what());
   }
@@ -109,6 +116,8 @@ Report bench_paper(const BenchOptions& options) {
   report.parts.push_back(run_subadmm_ablation(options));
   report.sheet = make_sheet(report);
   const double cholesky = 0.5 * (before + time_cholesky_300());
+  report.lead +=
+      " The yardstick of this machine, a dense Cholesky of 300x300, takes " + time_cell(cholesky).text + " ms.";
   report.facts.emplace_back("yardstick", time_cell(cholesky).text + " ms for a dense Cholesky of 300x300");
   report.facts.emplace_back("size", options.quick ? "quick: fewer cases, fewer balls" : "full");
   report.facts.emplace_back("duration", count_cell(watch.elapsed_ms() / 1e3).text + " s");

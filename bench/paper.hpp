@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "bench/benches.hpp"
-#include "scenes/scene.hpp"
+#include "scenes/file_scene.hpp"
 
 namespace almond::bench {
 
@@ -31,8 +31,8 @@ inline constexpr Heap kHeaps[] = {{"Laikago", "laikago_description/urdf/laikago.
 [[nodiscard]] std::vector<BenchProblem> make_heap_cases(const Heap& heap, int count, const BenchOptions& options);
 /// Whether the robots are installed; else what to do.
 [[nodiscard]] bool have_robots(std::string& why);
-/// Throws Error without them.
-[[nodiscard]] Model make_heap_model(const Heap& heap);
+/// With what is only seen of the robots, for pictures. Throws Error without them.
+[[nodiscard]] scenes::LoadedScene make_heap_scene(const Heap& heap, bool with_looks);
 
 // ---- the parts
 
@@ -62,11 +62,21 @@ struct DishCases {
 void save_cases(const std::vector<BenchProblem>& cases, const BenchOptions& options);
 
 /// A picture of a simulation as it is; a note in the report where none can be drawn. Only for a page.
-void add_picture(Simulation& simulation, const std::string& caption, const std::vector<double>& camera, bool contacts,
-                 const BenchOptions& options, Report& report);
+struct PictureOptions {
+  std::string caption;
+  std::vector<double> camera;  // position, target [m]
+  bool contacts = false;
+  std::vector<Look> looks = {};
+};
+void add_picture(Simulation& simulation, const PictureOptions& picture, const BenchOptions& options, Report& report);
 
 [[nodiscard]] double quantile(std::vector<double> values, double share);
 [[nodiscard]] double mean(const std::vector<double>& values);
+/// Whether a value is that of the paper within a factor, up and down.
+[[nodiscard]] bool is_about(double value, double paper, double factor);
+/// Time of the last third of the steps by that of the first, from the times after each step (the first entry: before
+/// all); NaN for fewer than three steps.
+[[nodiscard]] double late_by_early(const std::vector<double>& times);
 /// Exponent p of the best y = c x^p.
 [[nodiscard]] double fit_exponent(const std::vector<Point>& points);
 /// Draws a plot into the report, and keeps it for the sheet.

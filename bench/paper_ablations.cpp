@@ -83,6 +83,8 @@ Cost run_iterations(const std::vector<BenchProblem>& cases, const Splitting& spl
   settings.fixed_iterations = true;
   settings.threads = splitting.threads;
   settings.admm_split_bodies = splitting.split;
+  settings.admm_relax = 1.0;  // all as the paper has it
+  settings.admm_anderson = 0;
   Cost cost;
   Workspace workspace;
   for (const BenchProblem& problem : cases) {
@@ -108,13 +110,11 @@ Report run_canal_ablation(const std::vector<DishCases>& cases, const BenchOption
   report.name = "canal_ablation";
   report.title = "What the cascade is worth (Sec. VII-D, Table II)";
   report.lead =
-      "Ten augmented Lagrangian loops on each of the dish cases. CANAL solves a convex problem in each; TRDogleg and "
-      "DampedSN solve the strict one directly by a trust region and by a damped semismooth Newton method. Failures: "
-      "inner loops that end above their tolerance. CANAL runs here as the paper has it, without the strict Newton "
-      "steps "
-      "that ours takes once only the lag of the friction is left. Our two baselines need fewer steps than the paper's: "
-      "they start each loop where the last one ended. What is left of the cascade's gain is that its loops never fail, "
-      "also where wrenches are rough; its price is there too, the friction that lags behind.";
+      "Ten augmented Lagrangian loops on each of the dish cases. CANAL solves a convex problem in each, as the paper "
+      "has "
+      "it, without the strict Newton steps that ours takes; TRDogleg and DampedSN solve the strict one directly by a "
+      "trust region and by a damped semismooth Newton method. Failures: inner loops that end above their tolerance. "
+      "Claims are judged on all three strengths of wrenches.";
   struct Row {
     const char* name;
     SolverKind kind;
@@ -129,42 +129,54 @@ Report run_canal_ablation(const std::vector<DishCases>& cases, const BenchOption
               {"wrench", "method", "inner iter. (paper)", "inner iter.", "failure % (paper)", "failure %",
                "residual (paper)", "residual", "ms"},
               {}};
+  // Per strength: CANAL against TRDogleg and DampedSN.
+  std::string steps, halves, rates, decades;
+  bool fewer = true, half = true, never = true, sometimes = false, little = true, some_gain = false;
   for (const DishCases& set : cases) {
     if (set.feasible.empty()) continue;
     const bool gentle = set.per_weight == kGentle;
-    std::vector<Loops> results;
-    const auto paper = [&](double value, int digits) {
-      return gentle ? decimal_cell(value, digits) : text_cell("-", Tone::kQuiet);
-    };
+    std::vector<Loops> r;
     for (const Row& row : rows) {
-      results.push_back(run_loops(set.feasible, row.kind, options));
-      const Loops& r = results.back();
+      r.push_back(run_loops(set.feasible, row.kind, options));
+      const auto paper = [&](double value, int digits) {
+        return gentle ? decimal_cell(value, digits) : text_cell("-", Tone::kQuiet);
+      };
       table.rows.push_back({decimal_cell(set.per_weight, 1), text_cell(row.name), paper(row.steps, 2),
-                            decimal_cell(mean(r.steps), 2), paper(row.failures, 1), decimal_cell(r.failure_rate(), 1),
-                            paper(row.decades, 2), decimal_cell(mean(r.decades), 2), time_cell(mean(r.times))});
+                            decimal_cell(mean(r.back().steps), 2), paper(row.failures, 1),
+                            decimal_cell(r.back().failure_rate(), 1), paper(row.decades, 2),
+                            decimal_cell(mean(r.back().decades), 2), time_cell(mean(r.back().times))});
     }
-    const auto steps = [&](int k) { return decimal_cell(mean(results[k].steps), 1).text; };
-    const std::string rates = decimal_cell(results[0].failure_rate(), 1).text + " % against " +
-                              decimal_cell(results[1].failure_rate(), 1).text + " % and " +
-                              decimal_cell(results[2].failure_rate(), 1).text + " %";
-    if (set.per_weight == kRough)
-      report.add_claim("CANAL's inner loops never fail, those of the others sometimes do (rough wrenches)",
-                       "0 % against 1.2 % and 1.1 %", rates,
-                       results[0].failures == 0.0 && results[1].failures > 0.0 && results[2].failures > 0.0);
-    if (!gentle) continue;
-    report.add_claim(
-        "CANAL needs fewer Newton steps than both", "30.55 against 118.8 and 246.9",
-        steps(0) + " against " + steps(1) + " and " + steps(2),
-        mean(results[0].steps) < mean(results[1].steps) && mean(results[0].steps) < mean(results[2].steps));
-    report.add_claim("TRDogleg needs about half the steps of DampedSN", "118.8 / 246.9 = 0.48",
-                     ratio_cell(mean(results[1].steps) / mean(results[2].steps)).text,
-                     mean(results[1].steps) < 0.75 * mean(results[2].steps));
-    report.add_claim("lagging the friction costs CANAL little accuracy", "8.22 against 8.57 and 8.56 (-log10)",
-                     decimal_cell(mean(results[0].decades), 2).text + " against " +
-                         decimal_cell(mean(results[1].decades), 2).text + " and " +
-                         decimal_cell(mean(results[2].decades), 2).text,
-                     mean(results[0].decades) > std::max(mean(results[1].decades), mean(results[2].decades)) - 1.0);
+    const auto list = [&](std::string& text, const auto& value, int digits) {
+      text += (text.empty() ? "" : "; ") + decimal_cell(value(r[0]), digits).text + " against " +
+              decimal_cell(value(r[1]), digits).text + " and " + decimal_cell(value(r[2]), digits).text;
+    };
+    list(
+        steps, [](const Loops& l) { return mean(l.steps); }, 1);
+    list(
+        rates, [](const Loops& l) { return l.failure_rate(); }, 1);
+    list(
+        decades, [](const Loops& l) { return mean(l.decades); }, 2);
+    halves += (halves.empty() ? "" : "; ") + ratio_cell(mean(r[1].steps) / mean(r[2].steps)).text;
+    fewer = fewer && mean(r[0].steps) < mean(r[1].steps) && mean(r[0].steps) < mean(r[2].steps);
+    some_gain = some_gain || mean(r[0].steps) < mean(r[1].steps);
+    half = half && is_about(mean(r[1].steps) / mean(r[2].steps), 0.48, 1.5);
+    never = never && r[0].failures == 0.0;
+    sometimes = sometimes || (r[1].failures > 0.0 && r[2].failures > 0.0);
+    little = little && mean(r[0].decades) > std::max(mean(r[1].decades), mean(r[2].decades)) - 1.0;
   }
+  report.add_claim("CANAL needs fewer Newton steps than both", "30.55 against 118.8 and 246.9", steps, fewer,
+                   "so for all three strengths");
+  report.add_claim("TRDogleg needs about half the steps of DampedSN", "118.8 / 246.9 = 0.48", halves, half,
+                   "0.32x to 0.72x for all three");
+  report.add_claim("CANAL's inner loops never fail, those of the others sometimes do", "0 % against 1.2 % and 1.1 %",
+                   rates, never && sometimes, "CANAL's fail never, both others' for one strength at least");
+  report.add_claim("lagging the friction costs CANAL little accuracy", "8.22 against 8.57 and 8.56 (-log10)", decades,
+                   little, "less than a decade for all three");
+  if (!fewer)
+    report.notes.push_back(std::string("our two baselines take far fewer steps than the paper's, ") +
+                           (some_gain ? "so that the cascade gains steps where wrenches are gentle and loses some "
+                                        "where they are rough"
+                                      : "so that the cascade gains none"));
   report.tables.push_back(std::move(table));
   return report;
 }
@@ -176,13 +188,15 @@ Report run_subadmm_ablation(const BenchOptions& options) {
   report.lead =
       "Laikagos (the URDF of example-robot-data, 18 degrees of freedom each, boxes, cylinders and spheres) are dropped "
       "as "
-      "a cube of 8 or 27 robots; 100 iterations on problems of the fall, from a cold start, everything counted. No Sub "
-      "factors the whole system, No Body each robot without using its tree. Ours keeps what maps a robot's impulses to "
-      "the "
-      "velocities of its contacts, so that an iteration hardly ever goes along the tree: for 18 degrees of freedom the "
-      "tree makes little difference, for 49 (8 Talos) it does. Giving each of two bodies of one robot that touch its "
-      "own "
-      "slack, as the paper has it, is the last row: it costs iterations and gains nothing here";
+      "a cube of 8 or 27 robots; 100 plain iterations on problems of the fall, from a cold start, everything counted. "
+      "No "
+      "Sub factors the whole system as a dense matrix, No Body each robot without using its tree. Ours keeps what maps "
+      "a "
+      "robot's impulses to the velocities of its contacts, so that an iteration hardly ever goes along the tree: the "
+      "larger the tree, the more that leaves out, which 8 Talos of 49 degrees of freedom are here for. The last row "
+      "gives "
+      "each of two bodies of one robot that touch a slack of its own, as the paper does (31); ours lets them share "
+      "one.";
   std::string why;
   if (!have_robots(why)) {
     report.notes.push_back(why);
@@ -225,11 +239,12 @@ Report run_subadmm_ablation(const BenchOptions& options) {
       report.add_claim(of + ": 80 to 100 contacts", "80 to 100",
                        count_cell(quantile(contacts, 0.0)).text + " to " + count_cell(quantile(contacts, 1.0)).text +
                            ", mean " + count_cell(mean(contacts)).text,
-                       mean(contacts) >= 70.0 && mean(contacts) <= 110.0);
+                       mean(contacts) >= 80.0 && mean(contacts) <= 100.0, "the mean is");
       report.add_claim(of + ": all three end at the same residual", "4.88, 4.88, 4.86 (-log10)",
                        decimal_cell(digits[0], 2).text + ", " + decimal_cell(digits[1], 2).text + ", " +
                            decimal_cell(digits[2], 2).text,
-                       std::abs(digits[0] - digits[1]) < 0.5 && std::abs(digits[0] - digits[2]) < 0.5);
+                       std::abs(digits[0] - digits[1]) < 0.25 && std::abs(digits[0] - digits[2]) < 0.25,
+                       "within a quarter of a decade of each other");
     }
     const double least_sub = heap.robots == 27 ? 4.0 : 3.0;
     report.add_claim(of + ": faster than No Sub",
@@ -243,9 +258,10 @@ Report run_subadmm_ablation(const BenchOptions& options) {
   }
   report.tables.push_back(std::move(table));
   if (options.pictures) {
-    Simulation heap(make_heap_model(kHeaps[0]));
-    for (int k = 0; k < 200; ++k) static_cast<void>(heap.step());
-    add_picture(heap, "8 Laikagos dropped on the floor, and their contacts", {2.0, -1.5, 1.0, 0.4, 0.3, 0.15}, true,
+    scenes::LoadedScene loaded = make_heap_scene(kHeaps[0], true);
+    Simulation heap(std::move(loaded.scene.model));
+    for (int k = 0; k < 120; ++k) static_cast<void>(heap.step());
+    add_picture(heap, {"8 Laikagos dropped on the floor", {2.1, -1.6, 1.1, 0.4, 0.3, 0.2}, false, loaded.looks},
                 options, report);
   }
   return report;

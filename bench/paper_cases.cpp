@@ -14,7 +14,6 @@
 #include "bench/paper.hpp"
 #include "bench/robot_falls.hpp"
 #include "bench/scripts.hpp"
-#include "scenes/file_scene.hpp"
 #include "scenes/parts.hpp"
 #include "scenes/random.hpp"
 
@@ -160,7 +159,7 @@ bool have_robots(std::string& why) {
   return !find_robot(kHeaps[0].file).empty();
 }
 
-Model make_heap_model(const Heap& heap) {
+scenes::LoadedScene make_heap_scene(const Heap& heap, bool with_looks) {
   const std::string file = find_robot(heap.file);
   require(!file.empty(), std::string("the ") + heap.robot + " is not installed: pip install example-robot-data");
   SceneFile description;
@@ -180,12 +179,12 @@ Model make_heap_model(const Heap& heap) {
     robot.options.X_WF = make_rotation(tilt.normalized(), tilt.norm(), place);
     description.robots.push_back(std::move(robot));
   }
-  return std::move(scenes::load_scene(description).scene.model);
+  return scenes::load_scene(description, with_looks);
 }
 
 std::vector<BenchProblem> make_heap_cases(const Heap& heap, int count, const BenchOptions& options) {
   constexpr int kSteps = 480;
-  Simulation sim(make_heap_model(heap));
+  Simulation sim(make_heap_scene(heap, false).scene.model);
   std::vector<State> states;
   std::vector<int> contacts;
   for (int k = 0; k < kSteps; ++k) {

@@ -111,8 +111,8 @@ std::vector<Tick> make_ticks(const Scale& scale) {
   const double rough = (scale.high - scale.low) / 5.0, power = std::pow(10.0, std::floor(std::log10(rough)));
   const double digit = rough / power,
                step = power * (digit < 1.5 ? 1.0 : (digit < 3.5 ? 2.0 : (digit < 7.5 ? 5.0 : 10.0)));
-  for (double k = std::ceil(scale.low / step - 1e-9); k * step <= scale.high + 1e-9 * step; k += 1.0)
-    ticks.push_back({k * step, data_number(k * step)});
+  for (double k = std::ceil(scale.low / step - 1e-9) + 0.0; k * step <= scale.high + 1e-9 * step; k += 1.0)
+    ticks.push_back({k * step, data_number(k * step + 0.0)});
   return ticks;
 }
 

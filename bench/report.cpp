@@ -89,8 +89,9 @@ Cell ratio_cell(double value, Tone tone) {
   return {three_digits(value) + "x", value, tone};
 }
 
-void Report::add_claim(std::string claim, std::string expected, std::string measured, bool holds) {
-  claims.push_back({std::move(claim), std::move(expected), std::move(measured), holds});
+void Report::add_claim(std::string claim, std::string expected, std::string measured, bool holds,
+                       std::string criterion) {
+  claims.push_back({std::move(claim), std::move(expected), std::move(measured), holds, std::move(criterion)});
 }
 
 int Report::num_claims() const {
@@ -158,6 +159,7 @@ Json rows_json(const Table& table) {
 void add_contents(const Report& report, const std::string& part, Json& out) {
   for (const Claim& c : report.claims) {
     Json claim = {{"claim", c.claim}, {"expected", c.expected}, {"measured", c.measured}, {"holds", c.holds}};
+    if (!c.criterion.empty()) claim["criterion"] = c.criterion;
     if (!part.empty()) claim["part"] = part;
     out["claims"].push_back(std::move(claim));
   }
@@ -218,6 +220,7 @@ std::string to_text(const std::vector<Claim>& claims, bool colour) {
   for (const Claim& c : claims) {
     const std::string mark = paint(c.holds ? "holds " : "MISSED", c.holds ? Tone::kGood : Tone::kBad, colour);
     out += mark + "  " + c.claim + "\n        expected " + c.expected + "; measured " + c.measured + "\n";
+    if (!c.criterion.empty()) out += "        holds if " + c.criterion + "\n";
   }
   return out;
 }

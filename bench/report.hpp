@@ -41,6 +41,7 @@ struct Table {
 struct Claim {
   std::string claim, expected, measured;
   bool holds = false;
+  std::string criterion = {};  // what makes it hold, where that is not plain from `expected`
 };
 
 struct Figure {
@@ -69,7 +70,7 @@ struct Report {
   std::vector<Picture> pictures;    // of the scene
   std::vector<Report> parts;        // experiments of their own: title, lead, pictures, claims, figures, tables, notes
 
-  void add_claim(std::string claim, std::string expected, std::string measured, bool holds);
+  void add_claim(std::string claim, std::string expected, std::string measured, bool holds, std::string criterion = {});
   // With those of the parts.
   [[nodiscard]] int num_claims() const;
   [[nodiscard]] int num_held() const;
