@@ -2,12 +2,13 @@
 """Writes docs/reproduction.md and its pictures from the JSON and the page of `almond bench paper --json J --html H`."""
 
 import base64
+import html as markup
 import json
 import re
 import sys
 from pathlib import Path
 
-from benchmark_table import ROOT, table
+from benchmark_table import ROOT
 
 LEAD = """# The paper's evaluation, run here
 
@@ -20,7 +21,7 @@ build/almond bench paper --html paper.html --json paper.json --save problems
 ```
 
 which takes {minutes} minutes on the machine below (`--quick` two or three), and `tools/reproduction_page.py paper.json paper.html` made the page of
-its figures. `--save` writes every contact problem as a file, so that other solvers can be tried on the same ones: `build/almond solve
+its figures. A claim is judged by the criterion that stands beside it. `--save` writes its contact problems as files (of the larger pourings one in ten), so that other solvers can be tried on the same ones: `build/almond solve
 problems/dish_00.npz --solver all`. The Laikago comes from `example-robot-data` (`make peers`); without it that part says so and the others run.
 
 Times are of one thread; the yardstick, a dense Cholesky of 300x300, took {yardstick} here, so that they can be compared with those of
@@ -28,45 +29,51 @@ another machine. Residuals are the paper's: ‖Jv̂ − z‖ / contacts, with v�
 """
 
 
-def pictures(html, part):
-    """The PNG files of a part, as (caption, bytes)."""
-    section = re.search(rf'<section id="{part}">(.*?)</section>', html, re.S)
-    found = re.findall(r'<img alt="([^"]*)" src="data:image/png;base64,([^"]*)"', section.group(1)) if section else []
-    return [(caption, base64.b64decode(data)) for caption, data in found]
+def section_of(html, part):
+    return re.search(rf'<section id="{part}">(.*?)</section>', html, re.S).group(1)
 
 
-def figures(html, part):
-    section = re.search(rf'<section id="{part}">(.*?)</section>', html, re.S)
-    return re.findall(r'<figure id="([^"]*)">(<svg.*?</svg>)</figure>', section.group(1), re.S) if section else []
+def clean(text):
+    """What is shown of a piece of HTML."""
+    return markup.unescape(re.sub(r"<[^>]*>", "", text)).strip()
 
 
-def titles(html, name):
-    found = re.search(rf'<h3 id="{name}">(.*?)</h3>', html)
-    return found.group(1) if found else name
+def tables(section):
+    """(title, caption, header, rows) of each table as the page shows it: the paper's numbers with all their digits."""
+    for title, rest in re.findall(r'<h3 id="[^"]*">(.*?)</h3>(.*?</table>)', section, re.S):
+        caption = re.search(r'<p class="caption">(.*?)</p>', rest, re.S)
+        header = [clean(cell) for cell in re.findall(r"<th.*?>(.*?)</th>", rest, re.S)]
+        rows = [[clean(cell) for cell in re.findall(r"<td.*?>(.*?)</td>", row, re.S)] for row in re.findall(r"<tr><td.*?</tr>", rest, re.S)]
+        yield clean(title), clean(caption.group(1)) if caption else "", header, rows
+
+
+def plain_table(rows, header):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
 def part_lines(report, html, part):
     images = ROOT / "docs/images"
+    section = section_of(html, part["name"])
     lines = ["", f"## {part['title']}", "", part["lead"], ""]
-    for k, (caption, png) in enumerate(pictures(html, part["name"])):
+    for k, (caption, data) in enumerate(re.findall(r'<img alt="([^"]*)" src="data:image/png;base64,([^"]*)"', section)):
         file = f"paper_{part['name']}{k or ''}.png"
-        (images / file).write_bytes(png)
-        lines += [f"![{caption}](images/{file})", ""]
+        (images / file).write_bytes(base64.b64decode(data))
+        lines += [f"![{markup.unescape(caption)}](images/{file})", ""]
     claims = [c for c in report["claims"] if c.get("part") == part["name"]]
     if claims:
-        rows = [(c["claim"], c["expected"], c["measured"], "yes" if c["holds"] else "**no**") for c in claims]
-        lines += [*table(rows, ("claim", "the paper", "here", "holds")), ""]
-    drawn = figures(html, part["name"])
+        rows = [(c["claim"], c["expected"], c["measured"], ("yes" if c["holds"] else "**no**") + (f", if {c['criterion']}" if "criterion" in c else ""))
+                for c in claims]
+        lines += [*plain_table(rows, ("claim", "the paper", "here", "holds")), ""]
+    drawn = re.findall(r'<figure id="([^"]*)">(<svg.*?</svg>)</figure>', section, re.S)
     for name, svg in drawn:
         (images / f"paper_{name}.svg").write_text(svg + "\n", encoding="utf-8")
     if drawn:
         lines += [" ".join(f"![{name.replace('_', ' ')}](images/paper_{name}.svg)" for name, _ in drawn), ""]
-    section = re.search(rf'<section id="{part["name"]}">(.*?)</section>', html, re.S).group(1)
-    for name in re.findall(r'<h3 id="([^"]*)">', section):
-        rows = report["tables"].get(name)
-        if rows:
-            lines += [f"**{titles(html, name)}**", "", *table([list(row.values()) for row in rows], list(rows[0])), ""]
-    return lines
+    for title, caption, header, rows in tables(section):
+        lines += [f"**{title}.** {caption}".strip(), "", *plain_table(rows, header), ""]
+    notes = re.findall(r"<li>(.*?)</li>", section, re.S)
+    return lines + [f"- {clean(note)}" for note in notes]
 
 
 def main():
@@ -75,6 +82,8 @@ def main():
     report = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     html = Path(sys.argv[2]).read_text(encoding="utf-8")
     facts = report["facts"]
+    if facts["size"] != "full":
+        sys.exit(f"{sys.argv[1]} is of a run with --quick, expected a full one")
     held = sum(c["holds"] for c in report["claims"])
     minutes = max(1, round(float(facts["duration"].split()[0]) / 60))
     lines = [
@@ -84,8 +93,6 @@ def main():
     ]
     for part in report["parts"]:
         lines += part_lines(report, html, part)
-    if report["notes"]:
-        lines += ["", "## Notes", "", *[f"- {note}" for note in report["notes"]]]
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
     (ROOT / "docs/reproduction.md").write_text(text + "\n", encoding="utf-8")
 

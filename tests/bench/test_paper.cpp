@@ -46,6 +46,20 @@ TEST(PaperTools, ExponentOfAPowerLaw) {
   EXPECT_NEAR(fit_exponent(points), 1.7, 1e-12);
 }
 
+TEST(PaperTools, AboutIsTwoSided) {
+  EXPECT_TRUE(is_about(10.0, 10.0, 1.5));
+  EXPECT_TRUE(is_about(6.7, 10.0, 1.5));
+  EXPECT_FALSE(is_about(6.6, 10.0, 1.5));
+  EXPECT_FALSE(is_about(15.1, 10.0, 1.5));
+  EXPECT_FALSE(is_about(kNaN, 10.0, 1.5));
+}
+
+TEST(PaperTools, LateByEarly) {
+  EXPECT_DOUBLE_EQ(late_by_early({1.0, 2.0, 3.0, 4.0}), 1.0);
+  EXPECT_DOUBLE_EQ(late_by_early({0.0, 4.0, 6.0, 7.0}), 0.25);
+  EXPECT_TRUE(std::isnan(late_by_early({0.0, 1.0, 2.0})));
+}
+
 TEST(PaperTools, Quantiles) {
   EXPECT_EQ(quantile({3.0, 1.0, 2.0}, 0.5), 2.0);
   EXPECT_EQ(quantile({3.0, 1.0, 2.0}, 0.0), 1.0);
@@ -61,7 +75,7 @@ TEST(PaperReport, PartsCountAndStandOnThePage) {
   part.name = "some_part";
   part.title = "A <part>";
   part.add_claim("it works", "yes", "yes", true);
-  part.add_claim("it is fast", "1 ms", "2 ms", false);
+  part.add_claim("it is fast", "1 ms", "2e-3 s", false, "1e-3 s or less");
   part.tables.push_back({"numbers", "Numbers", "", {"n"}, {{count_cell(4.0)}}});
   part.pictures.push_back({"what it looks like", "PNG"});
   Report report;
@@ -74,7 +88,9 @@ TEST(PaperReport, PartsCountAndStandOnThePage) {
   EXPECT_NE(html.find("A &lt;part&gt;"), std::string::npos);
   EXPECT_NE(html.find("data:image/png;base64,UE5H"), std::string::npos);
   EXPECT_NE(html.find("2 of 4 targets hold"), std::string::npos);
+  EXPECT_NE(html.find("holds if 1e\u20113 s or less"), std::string::npos);
   const std::string json = to_json(report);
+  EXPECT_NE(json.find("\"criterion\": \"1e-3 s or less\""), std::string::npos);
   EXPECT_NE(json.find("\"part\": \"some_part\""), std::string::npos);
   EXPECT_NE(json.find("\"numbers\""), std::string::npos);
 }

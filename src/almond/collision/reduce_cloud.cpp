@@ -74,11 +74,6 @@ void reduce_cloud(int most, double margin, SdfWorkspace& w, Manifold& manifold) 
     if (points[i].gap < points[deepest].gap - 1e-9) deepest = i;
   }
   const double touch = std::max(points[deepest].gap, 0.0) + kTouching * margin;
-  // All others follow from the first one. It is an outermost one, since which is deepest changes with every rounding.
-  const Vec3 outwards(0.48, 0.6, 0.64);
-  int first = deepest;
-  for (int i = 0; i < count; ++i)
-    if (points[i].gap <= touch && outwards.dot(points[i].p) > outwards.dot(points[first].p)) first = i;
   const Vec3 middle = 0.5 * (low + high);
   const double scale = 1.0 / std::max(0.5 * (high - low).norm(), 1e-12);
   const Cloud cloud(count, w.cloud);
@@ -100,7 +95,7 @@ void reduce_cloud(int most, double margin, SdfWorkspace& w, Manifold& manifold) 
   const int spread = most - static_cast<int>(kDeepShare * most);
   int chosen = 0;
   bool touching = true;
-  for (int next = first; next >= 0 && chosen < spread; ++chosen) {
+  for (int next = deepest; next >= 0 && chosen < spread; ++chosen) {
     w.taken[next] = 1;
     const int last = next;
     touching = touching && chosen + 1 < spread / 2;
