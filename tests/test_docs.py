@@ -36,7 +36,11 @@ def test_every_drawn_picture_has_its_command():
         for command in re.findall(r"build/almond [^`\n]*--png docs/images/[^`\s]+", doc.read_text(encoding="utf-8")):
             name = command.split("/")[-1]
             assert commands.setdefault(name, command) == command, f"{name} has two commands"
-    pictures = {path.name for path in (ROOT / "docs/images").iterdir()} - {"residuals.png"}  # curves of the benchmarks
+    # Curves and pictures of the benchmarks: tools/reproduction_page.py makes those of the paper.
+    drawn = {path.name for path in (ROOT / "docs/images").iterdir()} - {"residuals.png"}
+    paper = {name for name in drawn if name.startswith("paper_")}
+    assert paper == set(re.findall(r"images/(paper_[^)]+)", (ROOT / "docs/reproduction.md").read_text(encoding="utf-8")))
+    pictures = drawn - paper
     assert set(commands) == pictures and len(pictures) >= 9
     gallery = (ROOT / "README.md").read_text(encoding="utf-8").split("## Gallery")[1].split("\n## ")[0]
     for row, below in re.findall(r"(\| !\[.*)\n(.*)", gallery):
