@@ -98,6 +98,10 @@ std::vector<scenes::NamedProblem> feasible_problems() {
   return problems;
 }
 
+void expect_words(const std::string& message, const std::string& words) {
+  EXPECT_NE(message.find(words), std::string::npos) << message << "\nexpected: " << words;
+}
+
 std::string test_name(const std::string& text) {
   std::string name;
   for (const char c : text)

@@ -44,6 +44,9 @@ inline constexpr int kNumUniqueProblems = 20;
 /// Both.
 [[nodiscard]] std::vector<scenes::NamedProblem> feasible_problems();
 
+/// That a message holds these words.
+void expect_words(const std::string& message, const std::string& words);
+
 /// As a name of a parametrised test: letters and digits only.
 [[nodiscard]] std::string test_name(const std::string& text);
 

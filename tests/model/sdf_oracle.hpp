@@ -10,6 +10,13 @@
 
 namespace almond {
 
+inline double area_of(const TriangleSoup& soup) {
+  double area = 0.0;
+  for (const auto& [i, j, k] : soup.triangles)
+    area += 0.5 * (soup.vertices[j] - soup.vertices[i]).cross(soup.vertices[k] - soup.vertices[i]).norm();
+  return area;
+}
+
 inline TriangleSoup make_fine_mesh(const Sdf& sdf, double edge, double chord) {
   TriangleSoup soup;
   sdf.add_surface({edge, chord}, soup);

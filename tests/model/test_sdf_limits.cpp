@@ -4,38 +4,18 @@
 
 #include <Eigen/Geometry>
 #include <cmath>
-#include <functional>
 #include <numbers>
 
-#include "almond/base/check.hpp"
 #include "almond/model/profile.hpp"
 #include "almond/model/sdf_solid.hpp"
 #include "almond/model/thread.hpp"
+#include "common/helpers.hpp"
+#include "tests/model/sdf_oracle.hpp"
 
 namespace almond {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-
-std::string complaint(const std::function<void()>& make) {
-  try {
-    make();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-void expect_words(const std::string& what, const std::string& words) {
-  EXPECT_NE(what.find(words), std::string::npos) << what << "\nexpected: " << words;
-}
-
-double area_of(const TriangleSoup& soup) {
-  double area = 0.0;
-  for (const auto& [i, j, k] : soup.triangles)
-    area += 0.5 * (soup.vertices[j] - soup.vertices[i]).cross(soup.vertices[k] - soup.vertices[i]).norm();
-  return area;
-}
 
 TEST(Surface, TooManyTrianglesAreRefusedBeforeTheyAreMade) {
   const SdfPtr shapes[] = {make_sphere_sdf(0.1),
@@ -47,20 +27,21 @@ TEST(Surface, TooManyTrianglesAreRefusedBeforeTheyAreMade) {
                            make_bolt(find_thread("M20"))};
   for (const SdfPtr& shape : shapes) {
     SCOPED_TRACE(shape->name());
-    const std::string what = complaint([&] { static_cast<void>(make_sdf_solid(shape, {1e-9, 0.0})); });
+    const std::string what = testing::error_of([&] { static_cast<void>(make_sdf_solid(shape, {1e-9, 0.0})); });
     EXPECT_NE(what.find("max_edge"), std::string::npos) << what;
     EXPECT_NE(what.find("expected at most"), std::string::npos) << what;
   }
-  expect_words(complaint([] {
-                 static_cast<void>(make_sdf_solid(make_sphere_sdf(0.1), {0.0, 1e-15}));
-               }),
-               "chord_error 1e-15 m");
-  expect_words(complaint([] { static_cast<void>(make_sdf_solid(make_bolt(find_thread("M20x0.001")))); }),
-               "turns of a pitch of 1e-06 m");
-  expect_words(complaint([] {
-                 static_cast<void>(make_sdf_solid(make_bolt(find_thread("M20"), {100.0, 100.0, true})));
-               }),
-               "expected at most 2e+06: a larger pitch, a shorter thread");
+  testing::expect_words(testing::error_of([] {
+                          static_cast<void>(make_sdf_solid(make_sphere_sdf(0.1), {0.0, 1e-15}));
+                        }),
+                        "chord_error 1e-15 m");
+  testing::expect_words(
+      testing::error_of([] { static_cast<void>(make_sdf_solid(make_bolt(find_thread("M20x0.001")))); }),
+      "turns of a pitch of 1e-06 m");
+  testing::expect_words(testing::error_of([] {
+                          static_cast<void>(make_sdf_solid(make_bolt(find_thread("M20"), {100.0, 100.0, true})));
+                        }),
+                        "expected at most 2e+06: a larger pitch, a shorter thread");
 }
 
 TEST(Surface, NeedlesNeedNoMoreThanOthers) {
@@ -72,20 +53,22 @@ TEST(Surface, NeedlesNeedNoMoreThanOthers) {
 TEST(Pose, MustBeARotation) {
   Pose X;
   X.R = 2.0 * Mat3::Identity();
-  expect_words(complaint([&] { static_cast<void>(make_posed(make_sphere_sdf(0.1), X)); }), "expected a rotation");
+  testing::expect_words(testing::error_of([&] { static_cast<void>(make_posed(make_sphere_sdf(0.1), X)); }),
+                        "expected a rotation");
   X.R = Vec3(1.0, 1.0, -1.0).asDiagonal();
-  expect_words(complaint([&] { static_cast<void>(make_posed(make_sphere_sdf(0.1), X)); }), "determinant of -1");
+  testing::expect_words(testing::error_of([&] { static_cast<void>(make_posed(make_sphere_sdf(0.1), X)); }),
+                        "determinant of -1");
 }
 
 TEST(SdfSolidPlace, FarFromItsOriginIsRefusedForThat) {
   const auto make = [](double x) {
-    return complaint([&] {
+    return testing::error_of([&] {
       const SdfShape shape = make_sdf_shape(make_posed(make_sphere_sdf(0.1), make_translation(x, 0.0, 0.0)));
       EXPECT_NEAR(solid_properties(shape, 1.0).inertia(0, 0) / (0.4 * 4.0 / 3.0 * kPi * 1e-5), 1.0, 1e-2);
     });
   };
   EXPECT_EQ(make(1e4), "");
-  expect_words(make(1e9), "lies 1e+09 m from its origin, expected less than a million radii");
+  testing::expect_words(make(1e9), "lies 1e+09 m from its origin, expected less than a million radii");
 }
 
 /// A torus, and nothing else: what a class of one's own needs.

@@ -4,36 +4,22 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 
-#include "almond/base/check.hpp"
 #include "almond/model/thread.hpp"
+#include "common/helpers.hpp"
 
 namespace almond {
 namespace {
 
-std::string complaint(const std::function<void()>& make) {
-  try {
-    make();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-void expect_words(const std::string& what, const std::string& words) {
-  EXPECT_NE(what.find(words), std::string::npos) << what << "\nexpected: " << words;
-}
-
 TEST(Bolt, LengthsThatAreNoneAreRefused) {
   const MetricThread m20 = find_thread("M20");
   const auto make = [&](double length, double thread_length) {
-    return complaint([&] { static_cast<void>(make_bolt(m20, {length, thread_length, true})); });
+    return testing::error_of([&] { static_cast<void>(make_bolt(m20, {length, thread_length, true})); });
   };
-  expect_words(make(-0.03, 0.0), "bolt: length is -0.03, expected finite and > 0");
-  expect_words(make(kNaN, 0.0), "bolt: length is nan");
-  expect_words(make(0.05, kNaN), "bolt: thread_length is nan");
-  expect_words(make(0.05, 0.06), "bolt: thread_length is 0.06, expected at most the length, 0.05");
+  testing::expect_words(make(-0.03, 0.0), "bolt: length is -0.03, expected finite and > 0");
+  testing::expect_words(make(kNaN, 0.0), "bolt: length is nan");
+  testing::expect_words(make(0.05, kNaN), "bolt: thread_length is nan");
+  testing::expect_words(make(0.05, 0.06), "bolt: thread_length is 0.06, expected at most the length, 0.05");
   EXPECT_EQ(make(0.03, 0.0), "");
 }
 
@@ -56,8 +42,10 @@ TEST(MetricThreads, OtherSizesAreThoseOfTheStandard) {
   EXPECT_NEAR(own.across_flats, 0.0225, 1e-12);
   EXPECT_NEAR(m20.nut_height, 0.018, 1e-12);
   EXPECT_LT(make_nut(own)->value(Vec3(0.0095, 0.0, 0.0)), 0.0);
-  expect_words(complaint([] { static_cast<void>(make_metric_thread(0.015, 0.006)); }), "pitch is 0.006 m");
-  expect_words(complaint([] { static_cast<void>(make_metric_thread(-0.015, 0.001)); }), "diameter is -0.015 m");
+  testing::expect_words(testing::error_of([] { static_cast<void>(make_metric_thread(0.015, 0.006)); }),
+                        "pitch is 0.006 m");
+  testing::expect_words(testing::error_of([] { static_cast<void>(make_metric_thread(-0.015, 0.001)); }),
+                        "diameter is -0.015 m");
 }
 
 }  // namespace

@@ -60,10 +60,6 @@ void fill_input(const Model& model, const std::vector<Pose>& X_WG, const std::ve
   }
 }
 
-bool meets_sdf(const Geom& a, const Geom& b) {
-  return std::holds_alternative<SdfShape>(a.shape) || std::holds_alternative<SdfShape>(b.shape);
-}
-
 double rest_margin(const Geom& a, const Geom& b, const CollisionOptions& options) {
   const double per_radius = meets_sdf(a, b) ? kSdfMarginPerRadius : kMarginPerRadius;
   return std::min(options.margin, per_radius * std::min(a.radius, b.radius));

@@ -38,6 +38,11 @@ struct SdfCounts {
   int nodes = 0, triangles = 0, vertices = 0, inner = 0, points = 0;  // looked at, and found before reduction
 };
 
+/// Whether a pair is one for this file.
+[[nodiscard]] inline bool meets_sdf(const Geom& a, const Geom& b) {
+  return std::holds_alternative<SdfShape>(a.shape) || std::holds_alternative<SdfShape>(b.shape);
+}
+
 /// Contacts of two geoms of which at least one is a signed distance shape, world frame, appended to an empty manifold;
 /// at most options.max_cloud of them, the others in manifold.spare.
 SdfCounts collide_sdf(const Geom& a, const Pose& X_a, const Geom& b, const Pose& X_b, const PairOptions& options,

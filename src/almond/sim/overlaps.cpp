@@ -26,8 +26,7 @@ std::vector<Overlap> find_overlaps(const Model& model, const VecX& q, double dep
   for (int i = 0; i < model.num_geoms(); ++i)
     for (int k = i + 1; k < model.num_geoms(); ++k) {
       const Geom &a = model.geoms[i], &b = model.geoms[k];
-      const bool sdf = std::holds_alternative<SdfShape>(a.shape) || std::holds_alternative<SdfShape>(b.shape);
-      if (!sdf || !may_collide(model, i, k)) continue;
+      if (!meets_sdf(a, b) || !may_collide(model, i, k)) continue;
       if ((kin.X_WG[k].p - kin.X_WG[i].p).norm() > a.radius + b.radius) continue;
       const double inside = sdf_overlap(a, kin.X_WG[i], b, kin.X_WG[k]);
       if (inside <= depth) continue;
