@@ -6,14 +6,13 @@
 #include <filesystem>
 
 #include "almond/base/check.hpp"
+#include "almond/load/installed_robots.hpp"
 #include "almond/load/problem_file.hpp"
 #include "almond/model/neural_sdf.hpp"
 #include "almond/model/thread.hpp"
 #include "almond/sim/next_problem.hpp"
 #include "almond/solver/solve.hpp"
 #include "bench/paper.hpp"
-#include "bench/robot_falls.hpp"
-#include "bench/scripts.hpp"
 #include "scenes/parts.hpp"
 #include "scenes/random.hpp"
 
@@ -60,15 +59,6 @@ Model make_nut_on_bolt(const SdfShape& bolt, const SdfShape& nut, double mass, d
   builder.add_solid("nut", nut, mass, make_rotation(Vec3::UnitZ(), engaged_angle(m48, -below), Vec3(0.0, 0.0, -below)),
                     material);
   return builder.build();
-}
-
-/// Where a robot of example-robot-data lies; empty: it is not installed.
-std::string find_robot(const std::string& file) {
-  for (const RobotSource& source : installed_robots(find_python())) {
-    const std::filesystem::path path = std::filesystem::path(source.folder) / file;
-    if (std::filesystem::exists(path)) return path.string();
-  }
-  return "";
 }
 
 }  // namespace
@@ -154,14 +144,12 @@ std::vector<DishCases> sort_dish_cases(const BenchOptions& options) {
 }
 
 bool have_robots(std::string& why) {
-  why = "the Laikago is not installed: `make peers`, or `pip install example-robot-data` into the environment of " +
-        find_python();
-  return !find_robot(kHeaps[0].file).empty();
+  why = "the Laikago is not installed: `make peers`, or `pip install example-robot-data` in the active environment";
+  return !find_installed_robot(kHeaps[0].file).empty();
 }
 
 scenes::LoadedScene make_heap_scene(const Heap& heap, bool with_looks) {
-  const std::string file = find_robot(heap.file);
-  require(!file.empty(), std::string("the ") + heap.robot + " is not installed: pip install example-robot-data");
+  const std::string file = need_installed_robot(heap.file);
   SceneFile description;
   description.name = "heap";
   description.floor = 0.0;

@@ -25,7 +25,7 @@ function(install_part component export)
 endfunction()
 
 install_part(solver almond_targets base solver)
-install_part(simulator almond_simulator_targets model dynamics collision sim)
+install_part(simulator almond_simulator_targets model dynamics collision sim task)
 install(FILES src/almond/almond.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/almond COMPONENT simulator)
 
 if(TARGET almond_load)

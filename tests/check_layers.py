@@ -22,9 +22,10 @@ ALLOWED = {
     "dynamics": {"base", "model"},
     "collision": {"base", "model"},
     "sim": {"base", "model", "dynamics", "collision", "solver"},
+    "task": {"base", "model", "dynamics", "collision", "solver", "sim"},
     "view": {"base", "solver", "model", "load", "dynamics", "collision", "sim"},
-    "scenes": {"base", "solver", "model", "load", "dynamics", "collision", "sim"},
-    "bench": {"base", "solver", "model", "load", "dynamics", "collision", "sim", "view", "scenes"},
+    "scenes": {"base", "solver", "model", "load", "dynamics", "collision", "sim", "task"},
+    "bench": {"base", "solver", "model", "load", "dynamics", "collision", "sim", "task", "view", "scenes"},
 }
 ALLOWED["apps"] = set(ALLOWED)
 ALLOWED["tests"] = set(ALLOWED) - {"apps"}

@@ -12,3 +12,8 @@
 #include "almond/sim/step.hpp"
 #include "almond/solver/certificate.hpp"
 #include "almond/solver/solve.hpp"
+#include "almond/task/gripper.hpp"
+#include "almond/task/impedance.hpp"
+#include "almond/task/inverse_kinematics.hpp"
+#include "almond/task/phases.hpp"
+#include "almond/task/trajectory.hpp"

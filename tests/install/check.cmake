@@ -24,6 +24,7 @@ endfunction()
 
 check(solver ${CMAKE_CURRENT_LIST_DIR} consumer solver)
 check(simulator ${CMAKE_CURRENT_LIST_DIR}/../../examples/tower tower solver simulator)
+check(task ${CMAKE_CURRENT_LIST_DIR}/../../examples/pick pick solver simulator)
 
 set(robot ${CMAKE_CURRENT_LIST_DIR}/../../examples/robot)
 check(load ${robot} robot solver simulator load)

@@ -438,9 +438,39 @@ class Adder {
   std::map<std::pair<std::string, std::array<double, 3>>, TriangleMesh> triangles_, looks_;
 };
 
+/// Cuts a link off its parent; what hangs on it stays in the document as links without mass and shapes.
+void leave_out(UrdfDocument& document, const std::string& name, const std::string& place) {
+  const auto found = std::find_if(document.links.begin(), document.links.end(),
+                                  [&](const UrdfLink& link) { return link.name == name; });
+  if (found == document.links.end()) {
+    std::vector<std::string> names;
+    for (const UrdfLink& link : document.links) names.push_back(link.name);
+    const std::string near = nearest_name(name, names);
+    throw Error(place + ": no link is called " + quote(name) + " (links to leave out)" +
+                (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+  }
+  const auto first = static_cast<int>(found - document.links.begin());
+  require(first != document.root, place + ": link " + quote(name) + " is the root, expected one that can be left out");
+  for (UrdfLink& link : document.links)
+    std::erase_if(link.child_joints, [&](int joint) { return document.joints[joint].child == first; });
+  std::vector<int> open = {first};
+  while (!open.empty()) {
+    UrdfLink& link = document.links[open.back()];
+    open.pop_back();
+    link.mass = 0.0;
+    link.collisions.clear();
+    link.visuals.clear();
+    for (const int joint : link.child_joints) {
+      document.joints[joint].mimic.reset();
+      open.push_back(document.joints[joint].child);
+    }
+  }
+}
+
 UrdfRobot add_document(ModelBuilder& builder, const std::string& text, const std::string& place,
                        const std::string& folder, const FileOptions& options, FileNotes& notes) {
-  const UrdfDocument document = parse_urdf(text, place);
+  UrdfDocument document = parse_urdf(text, place);
+  for (const std::string& link : options.without) leave_out(document, link, place);
   UrdfRobot robot = Adder(builder, document, place, folder, options, notes).add();
   if (options.looks != nullptr)
     for (const char* seen : {"visual", "material"}) notes.ignored.erase(seen);
