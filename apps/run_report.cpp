@@ -92,6 +92,7 @@ std::string run_json(const scenes::Scene& scene, const Simulation& simulation, c
       {"jammed_steps", s.jammed},
       {"interrupted", record.interrupted},
       {"remarks", simulation.model().remarks},
+      {"task", record.outcome.reached.empty() ? Json(nullptr) : Json(record.outcome.reached)},
   };
   return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -125,6 +126,7 @@ std::vector<RunFact> run_facts(const Simulation& simulation, const RunRecord& re
     line("depths", std::to_string(s.suspicious_depths) + " suspicious ones cut", Verdict::kBad);
   if (s.jammed > 0) line("jammed", format("%d steps: overlaps held by friction, corrected without it", s.jammed));
   for (const scenes::Metric& metric : record.outcome.metrics) line(metric.name, format("%.6g", metric.value));
+  if (!record.outcome.reached.empty()) line("task", record.outcome.reached);
   if (record.outcome.success) {
     const bool reached = *record.outcome.success;
     line("goal", reached ? "reached" : "missed", reached ? Verdict::kGood : Verdict::kBad);

@@ -229,6 +229,7 @@ scenes::LoadedScene make_scene(const SceneArguments& arguments) {
     loaded = load_file(arguments.name, arguments.file, arguments.looks);
   } else {
     loaded.scene = scenes::make_scene(arguments.name, parameters, arguments.seed);
+    if (arguments.looks && loaded.scene.make_looks) loaded.looks = loaded.scene.make_looks();
   }
   scenes::Scene& scene = loaded.scene;
   StepOptions& options = scene.options;

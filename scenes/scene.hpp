@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "almond/model/look.hpp"
 #include "almond/sim/step.hpp"
 
 namespace almond::scenes {
@@ -18,6 +19,7 @@ struct Metric {
 struct Outcome {
   std::optional<bool> success;  // none: the scene has no goal
   std::vector<Metric> metrics;
+  std::string reached = {};  // how far a task came and what stopped it; empty: the scene has none
 };
 
 /// What a scene can be given: `--set name=value`.
@@ -38,6 +40,8 @@ struct Scene {
   std::function<void(Simulation&, const StepReport&)> observe;
   /// After the last step. May be empty.
   std::function<Outcome(Simulation&)> judge;
+  /// What is only seen: reads meshes, so it is called where something is drawn. May be empty.
+  std::function<std::vector<Look>()> make_looks;
 };
 
 struct SceneInfo {

@@ -10,6 +10,7 @@
 #include "scenes/bottle.hpp"
 #include "scenes/parts.hpp"
 #include "scenes/scene.hpp"
+#include "scenes/tasks.hpp"
 
 namespace almond::scenes {
 namespace {
@@ -435,6 +436,7 @@ std::vector<SceneInfo> list_scenes() {
        {{"speed", 10.0, "[rad/s]"}},
        [](const Values& v, std::uint64_t) { return begin(make_stop_model(v[0]), 240); }},
       {"quadrupeds", "limp four-legged robots dropped in a heap", {{"robots", 8.0, "number"}}, make_quadrupeds},
+      describe_bolt_nut_assembly(),
   };
 }
 

@@ -1,0 +1,66 @@
+#include "scenes/robots.hpp"
+
+#include "almond/load/installed_robots.hpp"
+#include "almond/load/urdf.hpp"
+#include "almond/sim/overlaps.hpp"
+
+namespace almond::scenes {
+namespace {
+
+constexpr const char* kPandaFile = "panda_description/urdf/panda.urdf";
+constexpr JointGains kFinger{1e3, 40.0, 70.0};  // of the Panda's own hand, which presses with 70 N at most
+
+FileOptions file_options(const PandaOptions& options) {
+  FileOptions file;
+  file.name = options.name;
+  file.X_WF = options.X_WF;
+  file.base = Base::kFixed;
+  if (!options.hand) file.without = {"panda_hand"};
+  for (int i = 0; i < 7; ++i) file.joints["panda_joint" + std::to_string(i + 1)] = options.q[i];
+  return file;
+}
+
+}  // namespace
+
+Panda add_panda(ModelBuilder& builder, const PandaOptions& options) {
+  FileNotes notes;
+  Panda panda;
+  panda.first_body = builder.so_far().num_bodies();
+  const UrdfRobot robot = add_urdf(builder, need_installed_robot(kPandaFile), file_options(options), notes);
+  panda.end_body = builder.so_far().num_bodies();
+  const std::string prefix = options.name.empty() ? "" : options.name + "/";
+  panda.flange = builder.so_far().body(prefix + "panda_link8");
+  panda.max_velocity.resize(7);
+  for (const UrdfRobot::Motor& motor : robot.motors) {
+    const auto k = static_cast<int>(panda.joints.size());
+    if (k < 7) {  // depth first: the arm comes before the fingers
+      panda.joints.push_back(motor.joint);
+      panda.max_velocity[k] = motor.velocity;
+      panda.drives.push_back(add_impedance_drive(
+          builder, motor.joint, {options.stiffness[k], options.damping[k], motor.effort}, options.q[k]));
+    } else {
+      panda.gripper.fingers.push_back({add_impedance_drive(builder, motor.joint, kFinger, 0.0), 0.0, -1.0});
+    }
+  }
+  return panda;
+}
+
+std::vector<Look> panda_looks(const PandaOptions& options) {
+  ModelBuilder builder;
+  FileNotes notes;
+  std::vector<Look> looks;
+  FileOptions file = file_options(options);
+  file.meshes = MeshUse::kNone;
+  file.looks = &looks;
+  add_urdf(builder, need_installed_robot(kPandaFile), file, notes);
+  return looks;
+}
+
+void exclude_overlaps(ModelBuilder& builder, int first, int end) {
+  constexpr double kDepth = 1e-4;  // [m]
+  const Model model = builder.build();
+  for (const Overlap& overlap : find_overlaps(model, model.q0, kDepth))
+    if (overlap.body_a >= first && overlap.body_b < end) builder.exclude(overlap.body_a, overlap.body_b);
+}
+
+}  // namespace almond::scenes

@@ -1,0 +1,11 @@
+#pragma once
+// Scenes in which a robot of example-robot-data does something.
+
+#include "scenes/scene.hpp"
+
+namespace almond::scenes {
+
+/// A Panda with an actuator that turns without end screws a nut, held by it, onto a bolt.
+[[nodiscard]] SceneInfo describe_bolt_nut_assembly();
+
+}  // namespace almond::scenes

@@ -1,0 +1,66 @@
+// The scene bolt_nut_assembly, judged by the geometry of the thread: a pitch of travel per turn, and at the end a nut
+// whose thread lies in the bolt's.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "almond/model/thread.hpp"
+#include "tests/common/helpers.hpp"
+#include "tests/sim/sim_fixture.hpp"
+#include "tests/task/task_fixture.hpp"
+
+namespace almond {
+namespace {
+
+using testing::error_of;
+using testing::expect_words;
+
+double metric(const scenes::Outcome& outcome, const std::string& name) {
+  for (const scenes::Metric& metric : outcome.metrics)
+    if (metric.name == name) return metric.value;
+  return kNaN;
+}
+
+TEST(Assembly, ThePandaScrewsTheNutOn) {
+  ALMOND_NEEDS_PANDA();
+  testing::SceneRun run(scenes::make_scene("bolt_nut_assembly", {{"turns", 2.1}, {"speed", 3.3}}));
+  for (int i = 0; i < run.scene.steps; ++i) run.scene.observe(run.sim, run.step());
+  const scenes::Outcome outcome = run.scene.judge(run.sim);
+  EXPECT_TRUE(outcome.success.value_or(false)) << outcome.reached;
+  EXPECT_EQ(outcome.reached, "done: 4 phases");
+  const MetricThread thread = find_thread("M48");
+  EXPECT_GE(metric(outcome, "travel_mm"), 1e3 * 2.0 * thread.pitch);
+  EXPECT_LT(metric(outcome, "deepest_um"), 20.0);  // as for the free nut of scene "nut"
+
+  // Turned upside down, a nut is the same nut. Its thread is off the middle of the bolt's by the play at most: the
+  // allowance of the bolt's flanks, and of the pitch diameter as much, along the axis.
+  const Pose& X = run.sim.kinematics().X_WB[run.sim.model().body("nut")];
+  constexpr double kTip = 0.30;
+  const double turn = std::atan2(X.R(1, 0), X.R(0, 0)) - engaged_angle(thread, X.p.z() - kTip);
+  const double off = std::remainder(turn, 2.0 * std::numbers::pi) * thread.pitch / (2.0 * std::numbers::pi);
+  EXPECT_LT(std::abs(off), thread.allowance());
+}
+
+TEST(Assembly, SaysHowToInstallTheRobot) {
+  const char* before = std::getenv("ALMOND_ROBOTS");
+  const std::string kept = before != nullptr ? before : "";
+  setenv("ALMOND_ROBOTS", "/nowhere", 1);
+  expect_words(error_of([] { static_cast<void>(scenes::make_scene("bolt_nut_assembly")); }),
+               "pip install example-robot-data");
+  before != nullptr ? setenv("ALMOND_ROBOTS", kept.c_str(), 1) : unsetenv("ALMOND_ROBOTS");
+}
+
+TEST(Assembly, ParametersOutOfRangeAreNamed) {
+  expect_words(error_of([] {
+                 static_cast<void>(scenes::make_scene("bolt_nut_assembly", {{"turns", 100.0}}));
+               }),
+               "turns is 100, expected 0.1 to 8");
+  expect_words(error_of([] {
+                 static_cast<void>(scenes::make_scene("bolt_nut_assembly", {{"speed", 10.0}}));
+               }),
+               "speed is 10");
+}
+
+}  // namespace
+}  // namespace almond
