@@ -5,6 +5,7 @@
 
 #include "almond/solver/certificate.hpp"
 #include "almond/solver/solve.hpp"
+#include "bench/delassus_pgs.hpp"
 
 namespace almond::bench {
 namespace {
@@ -40,6 +41,18 @@ double acceleration_of(const std::vector<double>& residuals) {
   return decades(end - 3, end) / std::max(decades(0, 3), 1e-3);
 }
 
+void add_course(const Course& best, Outcome& outcome) {
+  if (best.times.size() < 2) return;
+  if (outcome.time_at.size() < best.times.size()) outcome.time_at.resize(best.times.size());
+  for (std::size_t k = 0; k < best.times.size(); ++k)
+    if (std::isfinite(best.times[k])) outcome.time_at[k].push_back(best.times[k]);
+  outcome.cost_us.push_back(1e3 * (best.times.back() - best.times.front()) /
+                            static_cast<double>(best.times.size() - 1));
+  const double late = late_by_early(best.times), gain = acceleration_of(best.residuals);
+  if (std::isfinite(late)) outcome.late_cost.push_back(late);
+  if (std::isfinite(gain)) outcome.acceleration.push_back(gain);
+}
+
 void trace_iterations(const BenchProblem& problem, const Method& method, Outcome& outcome) {
   if (method.traced_iterations == 0) return;
   Settings settings = method.settings;
@@ -59,15 +72,17 @@ void trace_iterations(const BenchProblem& problem, const Method& method, Outcome
   }
   if (settings.fixed_iterations)
     outcome.residual_fixed.push_back(make_certificate(problem.problem, solution.v, solution.lambda).residual);
-  if (best.times.size() < 2) return;
-  if (outcome.time_at.size() < best.times.size()) outcome.time_at.resize(best.times.size());
-  for (std::size_t k = 0; k < best.times.size(); ++k)
-    if (std::isfinite(best.times[k])) outcome.time_at[k].push_back(best.times[k]);
-  outcome.cost_us.push_back(1e3 * (best.times.back() - best.times.front()) /
-                            static_cast<double>(best.times.size() - 1));
-  const double late = late_by_early(best.times), gain = acceleration_of(best.residuals);
-  if (std::isfinite(late)) outcome.late_cost.push_back(late);
-  if (std::isfinite(gain)) outcome.acceleration.push_back(gain);
+  add_course(best, outcome);
+}
+
+void run_on_delassus(const BenchProblem& problem, const Method& method, Outcome& outcome) {
+  outcome.runs.push_back(run_delassus_pgs(problem, method.settings.tol, method.settings.budget_ms));
+  Course course;
+  course.times = time_delassus_pgs(problem.problem, method.traced_iterations, 3);
+  add_course(course, outcome);
+  for (const TracePoint& point : outcome.runs.back().curve)
+    if (point.iteration <= method.traced_iterations) course.residuals = {point.residual};
+  outcome.residual_fixed.push_back(course.residuals.back());
 }
 
 double first_iteration_below(const Run& run, double target) {
@@ -80,10 +95,14 @@ Outcome run_method(const std::vector<BenchProblem>& cases, const Method& method,
   Outcome outcome;
   for (const BenchProblem& problem : cases) {
     options.progress(problem.name + "  " + method.name);
-    outcome.runs.push_back(run_solver(problem, method.settings, 3));
+    if (method.on_delassus) {
+      run_on_delassus(problem, method, outcome);
+    } else {
+      outcome.runs.push_back(run_solver(problem, method.settings, 3));
+      trace_iterations(problem, method, outcome);
+    }
     outcome.runs.back().solver = method.name;
     outcome.iterations_to_1e8.push_back(first_iteration_below(outcome.runs.back(), kSolved));
-    trace_iterations(problem, method, outcome);
   }
   return outcome;
 }
@@ -100,6 +119,7 @@ double residual_at(const Run& run, double time_ms) {
 std::string colour_of(const std::string& name) {
   if (name == "subadmm, plain") return "#7fcf9f";
   if (name == "canal, plain") return "#7db4dd";
+  if (name == "pgs on W") return "#e8a09a";
   return solver_colour(name);
 }
 
@@ -152,10 +172,15 @@ std::vector<Method> make_methods(double budget_ms) {
     methods.push_back(method);
     return methods.back().settings;
   };
-  add("canal, plain", SolverKind::kCanal, 20).canal_polish = false;
+  Settings& plain_canal = add("canal, plain", SolverKind::kCanal, 20);
+  plain_canal.canal_polish = false;
+  plain_canal.canal_c0 = 1e4;  // the paper's 1e4, free of units
   Settings& plain = add("subadmm, plain", SolverKind::kSubAdmm, kFixed);
   plain.admm_relax = 1.0;
   plain.admm_anderson = 0;
+  plain.admm_c0 = 1.0;  // A and JᵀβJ in balance, which is where the paper begins
+  add("pgs on W", SolverKind::kPgs, kFixed);
+  methods.back().on_delassus = true;
   add("pgs", SolverKind::kPgs, kFixed);
   add("canal", SolverKind::kCanal, 20);
   add("subadmm", SolverKind::kSubAdmm, kFixed);
@@ -184,6 +209,12 @@ std::vector<double> Outcome::times_to_1e8() const {
   std::vector<double> values;
   for (const Run& run : runs) values.push_back(run.to_residual);
   return values;
+}
+
+double Outcome::residual_at(double time_ms) const {
+  std::vector<double> values;
+  for (const Run& run : runs) values.push_back(bench::residual_at(run, time_ms));
+  return quantile(values, 0.5);
 }
 
 double Outcome::preparation_us() const { return time_at.empty() ? kNaN : 1e3 * median(time_at[0]); }

@@ -12,11 +12,12 @@ inline constexpr int kFixed = 100;       // iterations of the first-order method
 struct Method {
   const char* name;
   Settings settings;
-  int traced_iterations;  // of the figure over iterations; 0: it is not in it
+  int traced_iterations;     // of the figure over iterations; 0: it is not in it
+  bool on_delassus = false;  // PGS on the Delassus matrix, of the settings only limits count
 };
 
 /// "canal" and "subadmm" are ours; "plain" ones are the paper's: no strict Newton steps, no relaxation, no
-/// acceleration.
+/// acceleration. "pgs on W" is the paper's PGS, which forms the Delassus matrix; "pgs" is ours.
 [[nodiscard]] std::vector<Method> make_methods(double budget_ms);
 
 /// One method on all cases.
@@ -36,6 +37,7 @@ struct Outcome {
   [[nodiscard]] std::vector<double> times() const;         // [ms]
   [[nodiscard]] std::vector<double> times_to_1e8() const;  // [ms], infinite: never
   [[nodiscard]] double preparation_us() const;             // median
+  [[nodiscard]] double residual_at(double time_ms) const;  // median
 };
 
 struct Comparison {

@@ -15,25 +15,33 @@ std::string solved_text(const Outcome& outcome) {
 
 std::string milliseconds(double ms) { return std::isfinite(ms) ? time_cell(ms).text + " ms" : "never"; }
 
-/// What the paper says of both scenes. Its methods are the plain ones.
+/// When CANAL is done: the time at which the methods are compared [ms].
+double end_of_canal(const Comparison& result) { return quantile(result.of("canal, plain").times_to_1e8(), 0.5); }
+
+/// What the paper says of both scenes. Its methods are the plain ones, and PGS on the Delassus matrix.
 void claim_common(const Comparison& result, Report& report) {
-  const Outcome &canal = result.of("canal, plain"), &subadmm = result.of("subadmm, plain"), &pgs = result.of("pgs");
-  const double to_canal = quantile(canal.times_to_1e8(), 0.5), to_pgs = quantile(pgs.times_to_1e8(), 0.5);
-  report.add_claim("CANAL takes less time in all than PGS, though more per iteration", "shorter total time",
-                   milliseconds(to_canal) + " against " + milliseconds(to_pgs) + " to 1e-8", to_canal < to_pgs);
+  const Outcome &canal = result.of("canal, plain"), &subadmm = result.of("subadmm, plain"),
+                &pgs = result.of("pgs on W"), &our_pgs = result.of("pgs");
+  const double to_canal = end_of_canal(result), to_pgs = quantile(pgs.times_to_1e8(), 0.5),
+               to_ours = quantile(our_pgs.times_to_1e8(), 0.5);
+  report.add_claim(
+      "CANAL takes less time in all than PGS, though more per iteration", "shorter total time",
+      milliseconds(to_canal) + " against " + milliseconds(to_pgs) + " (our PGS " + milliseconds(to_ours) + ") to 1e-8",
+      to_canal < to_pgs);
   report.add_claim("CANAL converges faster than linearly", "superlinear convergence",
                    "the last three iterations before 1e-8 gain " + ratio_cell(median(canal.acceleration)).text +
                        " the decades of the first three",
                    median(canal.acceleration) > 1.0, "more than 1x");
   const double cost[] = {median(subadmm.cost_us), median(pgs.cost_us), median(canal.cost_us)};
   report.add_claim("cost per iteration", "SubADMM < PGS < CANAL",
-                   "SubADMM " + time_cell(cost[0]).text + " us, PGS " + time_cell(cost[1]).text + " us, CANAL " +
-                       time_cell(cost[2]).text + " us",
+                   "SubADMM " + time_cell(cost[0]).text + " us, PGS " + time_cell(cost[1]).text + " us (ours " +
+                       time_cell(median(our_pgs.cost_us)).text + " us), CANAL " + time_cell(cost[2]).text + " us",
                    cost[0] < cost[1] && cost[1] < cost[2]);
-  report.add_claim("SubADMM needs hardly any preparation", "negligible",
+  report.add_claim("SubADMM needs hardly any preparation, PGS a Delassus matrix", "negligible against that of PGS",
                    time_cell(subadmm.preparation_us()).text + " us, " +
-                       ratio_cell(subadmm.preparation_us() / cost[0]).text + " the cost of an iteration",
-                   subadmm.preparation_us() < 0.1 * kFixed * cost[0], "less than 10 iterations");
+                       ratio_cell(subadmm.preparation_us() / cost[0]).text + " the cost of an iteration; PGS " +
+                       time_cell(pgs.preparation_us()).text + " us",
+                   subadmm.preparation_us() < 0.1 * pgs.preparation_us(), "less than a tenth of that of PGS");
   const double even[] = {median(subadmm.late_cost), median(pgs.late_cost)};
   report.add_claim("SubADMM and PGS cost the same in every iteration", "uniform cost, linear increase",
                    "last third of the iterations by the first: SubADMM " + ratio_cell(even[0]).text + ", PGS " +
@@ -45,18 +53,19 @@ void claim_common(const Comparison& result, Report& report) {
 }
 
 void claim_nut(const Comparison& result, Report& report) {
-  const Outcome &canal = result.of("canal, plain"), &subadmm = result.of("subadmm, plain"), &pgs = result.of("pgs"),
-                &ours = result.of("auto");
+  const Outcome &canal = result.of("canal, plain"), &subadmm = result.of("subadmm, plain"),
+                &pgs = result.of("pgs on W"), &ours = result.of("auto");
   report.add_claim("CANAL reaches 1e-8", "residuals of 1e-8 or less", solved_text(canal), canal.all_solved(),
                    "all cases do");
   report.add_claim("SubADMM reaches 1e-8", "residuals of 1e-8 or less",
                    solved_text(subadmm) + ", in " + milliseconds(quantile(subadmm.times_to_1e8(), 0.5)),
                    subadmm.all_solved(), "all cases do");
-  const double stuck = median(pgs.residual_fixed);
+  const double stuck = pgs.residual_at(end_of_canal(result));
   report.add_claim("PGS struggles past 1e-4", "near 1e-4",
-                   residual_cell(stuck).text + " after 100 sweeps; in the end " + solved_text(pgs),
-                   is_about(stuck, 1e-4, 10.0) && 2 * pgs.solved() < static_cast<int>(pgs.runs.size()),
-                   "1e-5 to 1e-3 after 100 sweeps, and fewer than half of the cases at 1e-8 in the end");
+                   residual_cell(stuck).text + " when CANAL is done, " +
+                       residual_cell(median(pgs.residual_fixed)).text + " after 100 sweeps; in the end " +
+                       solved_text(pgs) + " (our PGS " + solved_text(result.of("pgs")) + ")",
+                   is_about(stuck, 1e-4, 10.0), "1e-5 to 1e-3 when CANAL is done");
   const double iterations = quantile(canal.iterations_to_1e8, 0.5);
   report.add_claim("CANAL is done in about 10 iterations", "about 10 outer iterations",
                    "to 1e-8: median " + time_cell(iterations).text + ", 90 % " +
@@ -70,19 +79,22 @@ void claim_nut(const Comparison& result, Report& report) {
 }
 
 void claim_dishes(const Comparison& result, Report& report) {
-  const Outcome &canal = result.of("canal, plain"), &subadmm = result.of("subadmm, plain"), &pgs = result.of("pgs"),
-                &ours = result.of("auto");
+  const Outcome &canal = result.of("canal, plain"), &subadmm = result.of("subadmm, plain"),
+                &pgs = result.of("pgs on W"), &ours = result.of("auto");
   report.add_claim("CANAL reaches residuals under 1e-8", "under 1e-8", solved_text(canal), canal.all_solved(),
                    "all cases do");
-  const double after = median(subadmm.residual_fixed), sweeps = median(pgs.residual_fixed);
+  const double end = end_of_canal(result), after = subadmm.residual_at(end), sweeps = pgs.residual_at(end);
   report.add_claim("SubADMM struggles to get under 1e-6", "about 1e-6",
-                   residual_cell(after).text + " after 100 iterations; in the end " + solved_text(subadmm),
-                   is_about(after, 1e-6, 10.0) && 2 * subadmm.solved() < static_cast<int>(subadmm.runs.size()),
-                   "1e-7 to 1e-5 after 100 iterations, and fewer than half of the cases at 1e-8 in the end");
+                   residual_cell(after).text + " when CANAL is done, " +
+                       residual_cell(median(subadmm.residual_fixed)).text + " after 100 iterations; in the end " +
+                       solved_text(subadmm),
+                   is_about(after, 1e-6, 10.0), "1e-7 to 1e-5 when CANAL is done");
   report.add_claim("PGS is worse than both", "worse than SubADMM and CANAL",
-                   residual_cell(sweeps).text + " after 100 sweeps, SubADMM " + residual_cell(after).text +
-                       " after 100 iterations, CANAL " + residual_cell(median(canal.residuals())).text,
-                   sweeps > after && sweeps > median(canal.residuals()));
+                   residual_cell(sweeps).text + " when CANAL is done, SubADMM " + residual_cell(after).text +
+                       "; after 100 sweeps " + residual_cell(median(pgs.residual_fixed)).text +
+                       ", after 100 iterations " + residual_cell(median(subadmm.residual_fixed)).text,
+                   sweeps > after && median(pgs.residual_fixed) > median(subadmm.residual_fixed),
+                   "both when CANAL is done and after 100 iterations");
   claim_common(result, report);
   report.add_claim("beyond the paper: every case at 1e-8 from a cold start", "all (auto)",
                    solved_text(ours) + ", " + milliseconds(median(ours.times())), ours.all_solved());
@@ -103,8 +115,11 @@ Report run_bolt_nut(const BenchOptions& options) {
       "neural signed distance function, the nut's triangles are matched with it by Frank-Wolfe, and clouds of more "
       "than "
       "120 points are reduced. The same again on the exact function of the thread, as a check. Curves are medians, "
-      "bands 10 to 90 % of the cases. Plain methods are the paper's; our CANAL also takes strict Newton steps, our "
-      "SubADMM is over-relaxed and accelerated.";
+      "bands 10 to 90 % of the cases. Plain methods are the paper's, with penalties of 1e4 (CANAL) and 1 (SubADMM, "
+      "dynamics "
+      "and constraints in balance), free of units; PGS on W forms the Delassus matrix, as the paper's does. Our CANAL "
+      "also "
+      "takes strict Newton steps, our SubADMM is over-relaxed and accelerated, our PGS keeps velocities instead of W.";
   constexpr double kBudget = 50.0;  // [ms]
   for (const bool neural : {true, false}) {
     const std::vector<BenchProblem> cases = make_nut_cases(neural, places, pushes, options);

@@ -1,0 +1,49 @@
+#pragma once
+// Projected Gauss-Seidel as the paper's baseline has it: the Delassus matrix W = J A⁻¹Jᵀ is formed first, and a sweep
+// walks along its rows. Contact by contact it takes the same steps as the solver `pgs`, which keeps velocities and
+// needs no W; what differs is the cost.
+
+#include "bench/runs.hpp"
+
+namespace almond::bench {
+
+/// W by blocks: those of constraints that share a subsystem.
+class DelassusPgs {
+ public:
+  /// Forms W.
+  explicit DelassusPgs(const ContactProblem& problem);
+
+  /// One step of every constraint, in the order of λ.
+  void sweep();
+  [[nodiscard]] const VecX& lambda() const { return lambda_; }
+
+ private:
+  struct Item {
+    int row = 0, dim = 0;
+    double mu = 0.0;
+    double step_n = 0.0, step_t = 0.0;                              // of contacts
+    double lower = 0.0, upper = 0.0, compliance = 0.0, step = 0.0;  // of rows
+  };
+  struct Block {
+    int to = 0;     // item
+    int start = 0;  // into values_, dim x dim of `to`, row by row
+  };
+  void add_items(const ContactProblem& problem);
+  void form(const ContactProblem& problem);
+
+  std::vector<Item> items_;
+  std::vector<int> begin_;  // (items + 1) into blocks_
+  std::vector<Block> blocks_;
+  std::vector<double> values_;
+  VecX q_;  // J A⁻¹b + e
+  VecX lambda_;
+};
+
+/// Sweeps from no impulses until the residual is at most `tol` or the time is up. The curve has every one of the first
+/// hundred sweeps and then one in some; the clock stops while the residual is measured.
+[[nodiscard]] Run run_delassus_pgs(const BenchProblem& problem, double tol, double budget_ms);
+
+/// Time after 0, 1, ... sweeps [ms], the quickest of several runs.
+[[nodiscard]] std::vector<double> time_delassus_pgs(const ContactProblem& problem, int sweeps, int runs);
+
+}  // namespace almond::bench
