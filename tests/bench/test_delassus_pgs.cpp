@@ -68,10 +68,10 @@ TEST(DelassusPgs, RunEndsAtItsToleranceOrTime) {
   for (int k = 0; k < 60; ++k) static_cast<void>(sim.step());
   BenchProblem problem;
   problem.problem = copy_problem(sim, "balls");
-  const Run solved = run_delassus_pgs(problem, 1e-8, 1e4);
+  const bench::Run solved = run_delassus_pgs(problem, 1e-8, 1e4);
   EXPECT_EQ(solved.status, Status::kSolved);
   EXPECT_LE(solved.certificate.residual, 1e-8);
-  const Run stopped = run_delassus_pgs(problem, 0.0, 0.5);
+  const bench::Run stopped = run_delassus_pgs(problem, 0.0, 0.5);
   EXPECT_EQ(stopped.status, Status::kTimeBudget);
   const std::vector<double> times = time_delassus_pgs(problem.problem, 10, 2);
   ASSERT_EQ(times.size(), 11U);
