@@ -75,36 +75,46 @@ void DelassusPgs::form(const ContactProblem& problem) {
       for (const WhiteSide& other : sides[s]) neighbours[side.item].push_back(other.item);
     }
   }
+  // Where in its row of W each neighbour begins.
+  std::vector<std::vector<int>> columns(items_.size());
   begin_.assign(items_.size() + 1, 0);
+  std::size_t size = 0;
   for (int i = 0; i < num_items; ++i) {
     std::vector<int>& of = neighbours[i];
     std::sort(of.begin(), of.end());
     of.erase(std::unique(of.begin(), of.end()), of.end());
+    int width = 0;
     for (const int j : of) {
-      blocks_.push_back({j, static_cast<int>(values_.size())});
-      values_.resize(values_.size() + static_cast<std::size_t>(items_[i].dim * items_[j].dim), 0.0);
+      const bool joined =
+          static_cast<int>(runs_.size()) > begin_[i] && runs_.back().row + runs_.back().length == items_[j].row;
+      if (!joined) runs_.push_back({items_[j].row, 0});
+      runs_.back().length += items_[j].dim;
+      columns[i].push_back(width);
+      width += items_[j].dim;
     }
-    begin_[i + 1] = static_cast<int>(blocks_.size());
+    begin_[i + 1] = static_cast<int>(runs_.size());
+    start_.push_back(size);
+    width_.push_back(width);
+    size += static_cast<std::size_t>(width) * items_[i].dim;
   }
+  values_.assign(size, 0.0);
+  const auto block = [&](int i, int j) {
+    const auto at = std::lower_bound(neighbours[i].begin(), neighbours[i].end(), j) - neighbours[i].begin();
+    return MapMatr(&values_[start_[i]], items_[i].dim, width_[i]).middleCols(columns[i][at], items_[j].dim);
+  };
   for (const std::vector<WhiteSide>& of : sides)
     for (const WhiteSide& a : of)
-      for (const WhiteSide& b : of) {
-        const auto found = std::lower_bound(blocks_.begin() + begin_[a.item], blocks_.begin() + begin_[a.item + 1],
-                                            b.item, [](const Block& block, int to) { return block.to < to; });
-        MapMatr(&values_[found->start], items_[a.item].dim, items_[b.item].dim) += a.Y.transpose() * b.Y;
-      }
+      for (const WhiteSide& b : of) block(a.item, b.item) += a.Y.transpose() * b.Y;
   for (int i = 0; i < num_items; ++i) {
     Item& it = items_[i];
-    const auto own = std::find_if(blocks_.begin() + begin_[i], blocks_.begin() + begin_[i + 1],
-                                  [i](const Block& block) { return block.to == i; });
-    if (own == blocks_.begin() + begin_[i + 1]) continue;
-    const double* W = &values_[own->start];
+    if (neighbours[i].empty()) continue;
+    const MatX W = block(i, i);
     if (it.dim == 1) {
-      it.step = 1.0 / (W[0] + it.compliance);
+      it.step = 1.0 / (W(0, 0) + it.compliance);
     } else {
-      const double half = 0.5 * (W[0] + W[4]), diff = 0.5 * (W[0] - W[4]);
-      it.step_n = W[8] > 0.0 ? 1.0 / W[8] : 0.0;
-      it.step_t = 1.0 / std::max(half + std::sqrt(diff * diff + W[1] * W[1]), 1e-300);
+      const double half = 0.5 * (W(0, 0) + W(1, 1)), diff = 0.5 * (W(0, 0) - W(1, 1));
+      it.step_n = W(2, 2) > 0.0 ? 1.0 / W(2, 2) : 0.0;
+      it.step_t = 1.0 / std::max(half + std::sqrt(diff * diff + W(0, 1) * W(0, 1)), 1e-300);
     }
   }
 }
@@ -113,12 +123,14 @@ void DelassusPgs::sweep() {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const Item& it = items_[i];
     double w[3] = {0.0, 0.0, 0.0};
-    for (int r = 0; r < it.dim; ++r) w[r] = q_[it.row + r];
-    for (int k = begin_[i]; k < begin_[i + 1]; ++k) {
-      const Item& other = items_[blocks_[k].to];
-      const double *W = &values_[blocks_[k].start], *l = &lambda_[other.row];
-      for (int r = 0; r < it.dim; ++r)
-        for (int c = 0; c < other.dim; ++c) w[r] += W[r * other.dim + c] * l[c];
+    for (int r = 0; r < it.dim; ++r) {
+      w[r] = q_[it.row + r];
+      const double* W = &values_[start_[i]] + static_cast<std::size_t>(r) * width_[i];
+      for (int k = begin_[i]; k < begin_[i + 1]; ++k) {
+        const Run& run = runs_[k];
+        w[r] += MapConstVec(W, run.length).dot(lambda_.segment(run.row, run.length));
+        W += run.length;
+      }
     }
     double* l = &lambda_[it.row];
     if (it.dim == 1) {

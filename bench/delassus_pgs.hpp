@@ -7,7 +7,7 @@
 
 namespace almond::bench {
 
-/// W by blocks: those of constraints that share a subsystem.
+/// W by rows, of each only what is not zero: constraints that share a subsystem.
 class DelassusPgs {
  public:
   /// Forms W.
@@ -24,17 +24,20 @@ class DelassusPgs {
     double step_n = 0.0, step_t = 0.0;                              // of contacts
     double lower = 0.0, upper = 0.0, compliance = 0.0, step = 0.0;  // of rows
   };
-  struct Block {
-    int to = 0;     // item
-    int start = 0;  // into values_, dim x dim of `to`, row by row
+  /// Neighbours whose rows of λ lie side by side.
+  struct Run {
+    int row = 0, length = 0;
   };
   void add_items(const ContactProblem& problem);
   void form(const ContactProblem& problem);
 
   std::vector<Item> items_;
-  std::vector<int> begin_;  // (items + 1) into blocks_
-  std::vector<Block> blocks_;
-  std::vector<double> values_;
+  std::vector<int> begin_;  // (items + 1) into runs_
+  std::vector<Run> runs_;
+  std::vector<std::size_t>
+      start_;               // (items) into values_: the rows of W of an item, over its runs, one below the other
+  std::vector<int> width_;  // (items) their length
+  AlignedVector values_;
   VecX q_;  // J A⁻¹b + e
   VecX lambda_;
 };

@@ -172,9 +172,7 @@ std::vector<Method> make_methods(double budget_ms) {
     methods.push_back(method);
     return methods.back().settings;
   };
-  Settings& plain_canal = add("canal, plain", SolverKind::kCanal, 20);
-  plain_canal.canal_polish = false;
-  plain_canal.canal_c0 = 1e4;  // the paper's 1e4, free of units
+  add("canal, plain", SolverKind::kCanal, 20).canal_polish = false;
   Settings& plain = add("subadmm, plain", SolverKind::kSubAdmm, kFixed);
   plain.admm_relax = 1.0;
   plain.admm_anderson = 0;

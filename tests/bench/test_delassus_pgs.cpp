@@ -48,16 +48,22 @@ TEST(DelassusPgs, HoldsRowsAsTheSolverDoes) {
   const int body = problem.add_subsystem(MatX::Identity(6, 6) * 2.0, VecX::LinSpaced(6, -1.0, 1.5));
   MatXr J = MatXr::Zero(3, 6);
   J.leftCols<3>().setIdentity();
-  const auto row = [](int k) {
+  const auto side = [&](const MatXr& rows) {
+    SideInput input;
+    input.subsystem = body;
+    input.J = rows;
+    return input;
+  };
+  const auto row = [&](int k) {
     MatXr one = MatXr::Zero(1, 6);
     one(0, k) = 1.0;
-    return one;
+    return side(one);
   };
-  problem.add_contact(0.4, Vec3(0.0, 0.0, -0.3), {body, J});
-  problem.add_hard(-0.2, {{body, row(3)}});
-  problem.add_soft(0.1, 2.0, 3.0, {{body, row(4)}});
-  problem.add_equality(0.05, {{body, row(5)}});
-  problem.add_bounded(0.0, 0.1, {{body, row(0)}});
+  problem.add_contact(0.4, Vec3(0.0, 0.0, -0.3), side(J));
+  problem.add_hard(-0.2, {row(3)});
+  problem.add_soft(0.1, 2.0, 3.0, {row(4)});
+  problem.add_equality(0.05, {row(5)});
+  problem.add_bounded(0.0, 0.1, {row(0)});
   problem.validate();
   expect_same_steps(problem);
 }
