@@ -158,11 +158,11 @@ Report run_bolt_nut(const BenchOptions& options) {
       "neural signed distance function, the nut's triangles are matched with it by Frank-Wolfe, and clouds of more "
       "than "
       "120 points are reduced. The same again on the exact function of the thread, as a check. Curves are medians, "
-      "bands 10 to 90 % of the cases. Plain methods are the paper's, with penalties of 1e4 (CANAL) and 1 (SubADMM, "
-      "dynamics "
-      "and constraints in balance), free of units; PGS on W forms the Delassus matrix, as the paper's does. Our CANAL "
-      "also "
-      "takes strict Newton steps, our SubADMM is over-relaxed and accelerated, our PGS keeps velocities instead of W.";
+      "bands 10 to 90 % of the cases. Plain methods are the paper's, SubADMM's with dynamics and constraints in "
+      "balance "
+      "at the start; PGS on W forms the Delassus matrix, as the paper's does. Our CANAL also takes strict Newton "
+      "steps, "
+      "our SubADMM is over-relaxed and accelerated, our PGS keeps velocities instead of W.";
   constexpr double kBudget = 50.0;  // [ms]
   for (const bool neural : {true, false}) {
     const std::vector<BenchProblem> cases = make_nut_cases(neural, places, pushes, options);
