@@ -18,11 +18,11 @@ namespace almond::scenes {
 namespace {
 
 constexpr double kTurn = 2.0 * std::numbers::pi;
-constexpr double kSteel = 7850.0;                                 // [kg/m³]
-constexpr double kBoltX = 0.5, kTip = 0.30;                       // where the bolt ends [m]
-constexpr double kBoltLength = 0.12, kThreadLength = 0.10;        // without the head [m]
-constexpr double kClear = 0.03;                                   // of the nut above the bolt, before it is lowered [m]
-constexpr double kPress = 0.004;                                  // how far below the nut the plan is [m]
+constexpr double kSteel = 7850.0;                           // [kg/m³]
+constexpr double kBoltX = 0.5, kTip = 0.30;                 // where the bolt ends [m]
+constexpr double kBoltLength = 0.12, kThreadLength = 0.10;  // without the head [m]
+constexpr double kClear = 0.03;                             // of the nut above the bolt, before it is lowered [m]
+constexpr double kPress = 3.0;  // down while it turns [N]: more would push it off the axis before the thread catches
 constexpr double kHousing = 0.05, kPalm = 0.016, kFinger = 0.07;  // lengths along the axis [m]
 constexpr double kMostTorque = 7.0, kMostSpeed = 3.3;             // of the actuator [N m, rad/s]
 
@@ -123,6 +123,11 @@ struct AssemblyRun {
 
 double height_of(Simulation& sim, const AssemblyRun& run) { return sim.kinematics().X_WB[run.cell.nut].p.z(); }
 
+/// Of the actuator in the last step [N m].
+double torque_of(const Simulation& sim, const AssemblyRun& run) {
+  return sim.state().impulse_of(RowTag{RowRole::kDrive, run.cell.turn_drive, 0}.key()) / sim.options().dt;
+}
+
 /// Targets for the held frame at this height over the planned place of the bolt, and for the actuator.
 void aim(Simulation& sim, AssemblyRun& run, double height, double angle, double speed) {
   const Model& model = sim.model();
@@ -141,8 +146,18 @@ void aim(Simulation& sim, AssemblyRun& run, double height, double angle, double 
 /// Angle and rate of a turn that speeds up evenly for a quarter of a second.
 std::pair<double, double> turn_at(double speed, double t) {
   constexpr double kRamp = 0.25;
-  return t < kRamp ? std::pair(0.5 * speed * t * t / kRamp, speed * t / kRamp)
-                   : std::pair(speed * (t - 0.5 * kRamp), speed);
+  if (t < kRamp) return {0.5 * speed * t * t / kRamp, speed * t / kRamp};
+  return {speed * (t - 0.5 * kRamp), speed};
+}
+
+/// A push straight down at the nut, as joint torques: a target below the nut would push sideways as well, since an arm
+/// that is soft in its joints is not equally soft in all directions.
+void press(Simulation& sim, const AssemblyRun& run) {
+  const std::vector<int>& drives = run.cell.panda.drives;
+  const Mat6X J = frame_jacobian(sim.model(), sim.kinematics(), run.cell.held, run.cell.panda.joints);
+  const VecX torque = -kPress * J.row(2).transpose();
+  for (std::size_t k = 0; k < drives.size(); ++k)
+    sim.inputs().feedforward[drives[k]] = torque[static_cast<Eigen::Index>(k)];
 }
 
 void watch(Simulation& sim, const StepReport& report, AssemblyRun& run) {
@@ -152,8 +167,7 @@ void watch(Simulation& sim, const StepReport& report, AssemblyRun& run) {
   if (sim.state().steps > 1) seen.turned -= change;  // clockwise from above
   seen.angle = angle;
   seen.deepest = std::max(seen.deepest, report.penetration);
-  const std::uint32_t key = RowTag{RowRole::kDrive, run.cell.turn_drive, 0}.key();
-  seen.torque = std::max(seen.torque, std::abs(sim.state().impulse_of(key)) / sim.options().dt);
+  seen.torque = std::max(seen.torque, std::abs(torque_of(sim, run)));
   Vec3 impulse = Vec3::Zero();
   for (const ContactMemory& contact : sim.state().contacts)
     if (sim.model().geoms[contact.geom_b].body == run.cell.nut)
@@ -176,9 +190,9 @@ void plan(const std::shared_ptr<AssemblyRun>& run, const Model& model) {
   const VecX from = positions_of(model, model.q0, joints), to = positions_of(model, ik.q, joints);
   const JointTrajectory approach =
       make_joint_trajectory({from, to}, {std::max(1.0, 2.0 * least_duration(from, to, cell.panda.max_velocity))});
-  constexpr double kLower = 1.2, kMostSeek = 1.3;  // [s, turns]
+  constexpr double kLower = 1.2, kMostSeek = 1.4, kBelow = 0.004;  // [s, turns]
   const PoseTrajectory lower = make_pose_trajectory(
-      {Pose{run->down, Vec3(kBoltX, 0.0, above)}, Pose{run->down, Vec3(kBoltX, 0.0, kTip + half - kPress)}}, {kLower});
+      {Pose{run->down, Vec3(kBoltX, 0.0, above)}, Pose{run->down, Vec3(kBoltX, 0.0, kTip + half - kBelow)}}, {kLower});
   const double speed = run->values.speed, pitch = cell.thread.pitch;
   AssemblyRun* const r = run.get();  // lives as long as the phases, which it holds
   Phase over{.name = "approach", .duration = approach.end() + 0.2};
@@ -194,11 +208,12 @@ void plan(const std::shared_ptr<AssemblyRun>& run, const Model& model) {
     return std::vector<Check>{{"nut_on_bolt_mm", 1e3 * (r->contact - kTip - half), -8.0, 2.0}};
   };
   // Turned under a light push, the nut falls into the thread within a turn.
-  Phase seek{.name = "seek", .duration = kMostSeek * kTurn / speed + 0.3};
-  seek.act = [r, half, speed](Simulation& sim, double t) {
+  Phase seek{.name = "seek", .duration = kMostSeek * kTurn / speed};
+  seek.act = [r, speed](Simulation& sim, double t) {
     const auto [angle, rate] = turn_at(speed, t + sim.options().dt);
     r->planned_angle = angle;
-    r->planned_height = std::min(kTip + half - kPress, height_of(sim, *r) - kPress);
+    r->planned_height = height_of(sim, *r);
+    press(sim, *r);
     aim(sim, *r, r->planned_height, angle, rate);
   };
   seek.done = [r, pitch](Simulation& sim, double) { return height_of(sim, *r) < r->contact - 0.5 * pitch; };
@@ -209,6 +224,7 @@ void plan(const std::shared_ptr<AssemblyRun>& run, const Model& model) {
   };
   screw.act = [r, pitch, speed](Simulation& sim, double t) {
     const double turned = speed * (t + sim.options().dt);
+    press(sim, *r);
     aim(sim, *r, r->planned_height - pitch * turned / kTurn, r->planned_angle + turned, speed);
   };
   screw.check = [r, pitch](Simulation& sim) {
@@ -237,7 +253,10 @@ Scene make_assembly(const std::vector<double>& given, std::uint64_t /*seed*/) {
   check("turns", given[0], 0.1, 8.0);
   check("speed", given[1], 0.1, kMostSpeed);
   check("miss", given[3], -2.0, 2.0);
-  const PandaOptions options;
+  PandaOptions options;
+  // As stiff as Franka's controller is by default: a thread that catches on one side first pushes the nut off the axis.
+  options.stiffness = {3000.0, 3000.0, 3000.0, 2500.0, 2500.0, 2000.0, 2000.0};
+  options.damping = {200.0, 200.0, 150.0, 120.0, 60.0, 50.0, 30.0};
   Scene scene;
   scene.name = "bolt_nut_assembly";
   scene.model = make_model(run->values, options, run->cell);
@@ -250,18 +269,19 @@ Scene make_assembly(const std::vector<double>& given, std::uint64_t /*seed*/) {
   scene.judge = [run](Simulation& sim) {
     advance(run->task, sim);
     const Seen& seen = run->seen;
-    const double pitch = run->cell.thread.pitch;
     Outcome outcome;
     outcome.success = run->task.done();
     outcome.reached = describe(run->task);
-    outcome.metrics = {{"turns", seen.turns},
-                       {"travel_mm", 1e3 * seen.travel},
-                       {"pitch_error_percent", 100.0 * (seen.travel / (pitch * seen.turns) - 1.0)},
-                       {"tilt_mrad", 1e3 * seen.tilt},
-                       {"offset_mm", 1e3 * seen.offset},
-                       {"deepest_um", 1e6 * seen.deepest},
-                       {"most_torque_Nm", seen.torque},
-                       {"most_force_N", seen.force}};
+    outcome.metrics = {
+        {"deepest_um", 1e6 * seen.deepest}, {"most_torque_Nm", seen.torque}, {"most_force_N", seen.force}};
+    if (std::isnan(seen.turns)) return outcome;  // it came not so far
+    const std::vector<Metric> screwed = {
+        {"turns", seen.turns},
+        {"travel_mm", 1e3 * seen.travel},
+        {"pitch_error_percent", 100.0 * (seen.travel / (run->cell.thread.pitch * seen.turns) - 1.0)},
+        {"tilt_mrad", 1e3 * seen.tilt},
+        {"offset_mm", 1e3 * seen.offset}};
+    outcome.metrics.insert(outcome.metrics.end(), screwed.begin(), screwed.end());
     return outcome;
   };
   scene.make_looks = [options] { return panda_looks(options); };

@@ -28,11 +28,15 @@ void forget_answer(StepReport& report) {
   report.residual = report.natural_map = 0.0;
 }
 
+/// A budget is that of the step: what comes after its first solve gets what is left, and a little in any case.
 void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& report) {
+  constexpr double kLeastShare = 0.1;
+  Settings settings = options.solver;
+  settings.budget_ms = std::max(settings.budget_ms - report.solve_ms, kLeastShare * settings.budget_ms);
   Stopwatch part;
   w.start_lambda = w.solution.lambda;
   w.solver.forget_penalties();  // the next step depends on the state alone
-  static_cast<void>(solve(w.assembly.problem, options.solver, w.solver, w.solution));  // -> solution
+  static_cast<void>(solve(w.assembly.problem, settings, w.solver, w.solution));  // -> solution
   report.solve_ms += part.elapsed_ms();
   report.status = std::max(report.status, w.solution.status);
   report.residual = std::max(report.residual, w.solution.certificate.residual);
@@ -81,7 +85,8 @@ void find_end_velocities(const Model& model, const StepOptions& options, StepWor
   w.motion_v = w.solution.v;
   if (!is_sane(w.solution.v)) return;
   const StepReport wedged = report;
-  const bool no_answer = report.status != Status::kSolved && model.trees.size() <= kFewTrees;
+  const bool out_of_time = report.status == Status::kTimeBudget;  // no sign of a wedge, and no time to look for one
+  const bool no_answer = report.status != Status::kSolved && !out_of_time && model.trees.size() <= kFewTrees;
   report.jammed = no_answer && unwedge(options, w, report);
   if (report.jammed) w.motion_v = w.solution.v;
   if (!set_end_biases(w.contacts, w.solution.lambda, options, no_answer ? 0.0 : kNoticeable, w.assembly)) return;
