@@ -130,15 +130,7 @@ double torque_of(const Simulation& sim, const AssemblyRun& run) {
 
 /// Targets for the held frame at this height over the planned place of the bolt, and for the actuator.
 void aim(Simulation& sim, AssemblyRun& run, double height, double angle, double speed) {
-  const Model& model = sim.model();
-  const Pose goal{run.down, Vec3(kBoltX, 0.0, height)};
-  IkOptions options;
-  options.restarts = 0;  // the way is smooth: the last answer is near
-  const IkResult ik = solve_ik(model, run.q, run.cell.panda.joints, {{run.cell.held, goal}}, options);
-  const VecX before = positions_of(model, run.q, run.cell.panda.joints);
-  run.q = ik.q;
-  const VecX now = positions_of(model, run.q, run.cell.panda.joints);
-  set_targets(run.cell.panda.drives, now, (now - before) / sim.options().dt, sim.inputs());
+  aim_arm(sim, run.cell.panda, run.cell.held, {run.down, Vec3(kBoltX, 0.0, height)}, run.q);
   sim.inputs().target[run.cell.turn_drive] = angle;
   sim.inputs().target_velocity[run.cell.turn_drive] = speed;
 }
@@ -150,14 +142,8 @@ std::pair<double, double> turn_at(double speed, double t) {
   return {speed * (t - 0.5 * kRamp), speed};
 }
 
-/// A push straight down at the nut, as joint torques: a target below the nut would push sideways as well, since an arm
-/// that is soft in its joints is not equally soft in all directions.
 void press(Simulation& sim, const AssemblyRun& run) {
-  const std::vector<int>& drives = run.cell.panda.drives;
-  const Mat6X J = frame_jacobian(sim.model(), sim.kinematics(), run.cell.held, run.cell.panda.joints);
-  const VecX torque = -kPress * J.row(2).transpose();
-  for (std::size_t k = 0; k < drives.size(); ++k)
-    sim.inputs().feedforward[drives[k]] = torque[static_cast<Eigen::Index>(k)];
+  push_arm(sim, run.cell.panda, run.cell.held, Vec3(0.0, 0.0, -kPress));
 }
 
 void watch(Simulation& sim, const StepReport& report, AssemblyRun& run) {
@@ -254,9 +240,7 @@ Scene make_assembly(const std::vector<double>& given, std::uint64_t /*seed*/) {
   check("speed", given[1], 0.1, kMostSpeed);
   check("miss", given[3], -2.0, 2.0);
   PandaOptions options;
-  // As stiff as Franka's controller is by default: a thread that catches on one side first pushes the nut off the axis.
-  options.stiffness = {3000.0, 3000.0, 3000.0, 2500.0, 2500.0, 2000.0, 2000.0};
-  options.damping = {200.0, 200.0, 150.0, 120.0, 60.0, 50.0, 30.0};
+  make_stiff(options);  // a thread that catches on one side first pushes the nut off the axis
   Scene scene;
   scene.name = "bolt_nut_assembly";
   scene.model = make_model(run->values, options, run->cell);

@@ -3,6 +3,7 @@
 #include "almond/load/installed_robots.hpp"
 #include "almond/load/urdf.hpp"
 #include "almond/sim/overlaps.hpp"
+#include "almond/task/inverse_kinematics.hpp"
 
 namespace almond::scenes {
 namespace {
@@ -54,6 +55,27 @@ std::vector<Look> panda_looks(const PandaOptions& options) {
   file.looks = &looks;
   add_urdf(builder, need_installed_robot(kPandaFile), file, notes);
   return looks;
+}
+
+void aim_arm(Simulation& sim, const Panda& panda, const BodyFrame& frame, const Pose& goal, VecX& q) {
+  IkOptions options;
+  options.restarts = 0;  // the way is smooth: the last answer is near
+  const VecX before = positions_of(sim.model(), q, panda.joints);
+  q = solve_ik(sim.model(), q, panda.joints, {{frame, goal}}, options).q;
+  const VecX now = positions_of(sim.model(), q, panda.joints);
+  set_targets(panda.drives, now, (now - before) / sim.options().dt, sim.inputs());
+}
+
+void push_arm(Simulation& sim, const Panda& panda, const BodyFrame& frame, const Vec3& force) {
+  const Mat6X J = frame_jacobian(sim.model(), sim.kinematics(), frame, panda.joints);
+  const VecX torque = J.topRows<3>().transpose() * force;
+  for (std::size_t k = 0; k < panda.drives.size(); ++k)
+    sim.inputs().feedforward[panda.drives[k]] = torque[static_cast<Eigen::Index>(k)];
+}
+
+void make_stiff(PandaOptions& options) {
+  options.stiffness = {3000.0, 3000.0, 3000.0, 2500.0, 2500.0, 2000.0, 2000.0};
+  options.damping = {200.0, 200.0, 150.0, 120.0, 60.0, 50.0, 30.0};
 }
 
 void exclude_overlaps(ModelBuilder& builder, int first, int end) {

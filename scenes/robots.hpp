@@ -38,6 +38,17 @@ Panda add_panda(ModelBuilder& builder, const PandaOptions& options);
 /// How it looks, where it is the first robot of a model.
 [[nodiscard]] std::vector<Look> panda_looks(const PandaOptions& options);
 
+/// Targets of the arm for the end of the next step: the frame at `goal`. `q` is the plan so far, of the whole model; it
+/// goes on from there, and stays the nearest where the goal is out of reach.
+void aim_arm(Simulation& sim, const Panda& panda, const BodyFrame& frame, const Pose& goal, VecX& q);
+
+/// Torques of the arm that push with `force` at the frame [N, world]. A target off the frame would push in other
+/// directions as well, since an arm that is soft in its joints is not equally soft in all of them.
+void push_arm(Simulation& sim, const Panda& panda, const BodyFrame& frame, const Vec3& force);
+
+/// Stiffness and damping of Franka's own controller by default.
+void make_stiff(PandaOptions& options);
+
 /// Pairs of bodies from `first` on to before `end` that overlap where the model starts never collide: links that touch
 /// by design, and what is mounted on them. Call it when all of them have their shapes.
 void exclude_overlaps(ModelBuilder& builder, int first, int end);

@@ -437,6 +437,7 @@ std::vector<SceneInfo> list_scenes() {
        [](const Values& v, std::uint64_t) { return begin(make_stop_model(v[0]), 240); }},
       {"quadrupeds", "limp four-legged robots dropped in a heap", {{"robots", 8.0, "number"}}, make_quadrupeds},
       describe_bolt_nut_assembly(),
+      describe_bolt_nut_regrasp(),
   };
 }
 

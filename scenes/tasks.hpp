@@ -7,5 +7,7 @@ namespace almond::scenes {
 
 /// A Panda with an actuator that turns without end screws a nut, held by it, onto a bolt.
 [[nodiscard]] SceneInfo describe_bolt_nut_assembly();
+/// The same nut in the Panda's own hand, which lets go and takes it again.
+[[nodiscard]] SceneInfo describe_bolt_nut_regrasp();
 
 }  // namespace almond::scenes

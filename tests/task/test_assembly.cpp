@@ -42,6 +42,18 @@ TEST(Assembly, ThePandaScrewsTheNutOn) {
   EXPECT_LT(std::abs(off), thread.allowance());
 }
 
+TEST(Assembly, TheHandTakesTheNutByItsFlats) {
+  ALMOND_NEEDS_PANDA();
+  testing::SceneRun run(scenes::make_scene("bolt_nut_regrasp", {{"grasps", 1.0}, {"speed", 2.6}}));
+  for (int i = 0; i < run.scene.steps; ++i) run.scene.observe(run.sim, run.step());
+  const scenes::Outcome outcome = run.scene.judge(run.sim);
+  EXPECT_EQ(outcome.reached, "done: 6 phases");
+  EXPECT_NEAR(metric(outcome, "turns"), 1.0 / 3.0, 1e-3);
+  // The nut starts in the middle of its play and ends on the lower side of it.
+  const MetricThread thread = find_thread("M48");
+  EXPECT_NEAR(metric(outcome, "travel_mm"), 1e3 * thread.pitch / 3.0, 1e3 * thread.allowance());
+}
+
 TEST(Assembly, SaysHowToInstallTheRobot) {
   const char* before = std::getenv("ALMOND_ROBOTS");
   const std::string kept = before != nullptr ? before : "";
@@ -60,6 +72,10 @@ TEST(Assembly, ParametersOutOfRangeAreNamed) {
                  static_cast<void>(scenes::make_scene("bolt_nut_assembly", {{"speed", 10.0}}));
                }),
                "speed is 10");
+  expect_words(error_of([] {
+                 static_cast<void>(scenes::make_scene("bolt_nut_regrasp", {{"grasps", 1.5}}));
+               }),
+               "grasps is 1.5, expected a whole number");
 }
 
 }  // namespace
