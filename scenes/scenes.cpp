@@ -438,6 +438,7 @@ std::vector<SceneInfo> list_scenes() {
       {"quadrupeds", "limp four-legged robots dropped in a heap", {{"robots", 8.0, "number"}}, make_quadrupeds},
       describe_bolt_nut_assembly(),
       describe_bolt_nut_regrasp(),
+      describe_dish_piling(),
   };
 }
 

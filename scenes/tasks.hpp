@@ -10,4 +10,7 @@ namespace almond::scenes {
 /// The same nut in the Panda's own hand, which lets go and takes it again.
 [[nodiscard]] SceneInfo describe_bolt_nut_regrasp();
 
+/// A Panda with an Allegro hand piles a bowl, a plate and a 5 kg pot on another bowl.
+[[nodiscard]] SceneInfo describe_dish_piling();
+
 }  // namespace almond::scenes
