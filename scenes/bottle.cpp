@@ -10,9 +10,8 @@
 namespace almond::scenes {
 namespace {
 
-constexpr double kBall = 0.005, kDensity = 1e4, kPitch = 2.1 * kBall;  // radius, [kg/m³], distance at the start
-constexpr double kStill = 0.2, kTilt = 1.6, kEnd = 2.5;                // [s] upright, until tilted, after all fell
-constexpr double kTilted = 2.5;                                        // [rad]
+constexpr double kStill = 0.2, kTilt = 1.6, kEnd = 2.5;  // [s] upright, until tilted, after all fell
+constexpr double kTilted = 2.5;                          // [rad]
 
 /// Lengths that follow from the number of balls [m].
 struct Sizes {
@@ -28,21 +27,6 @@ struct Sizes {
     lip = jar_height + height + 0.3 * radius;  // above the ground: an upright bottle clears the jar
   }
 };
-
-/// The inside of the bottle in layers of hexagons, from the bottom up.
-std::vector<Vec3> fill(const Sizes& size, int balls) {
-  std::vector<Vec3> places;
-  const double most = size.radius - size.wall - kBall - 1e-4;
-  const int reach = static_cast<int>(most / kPitch) + 2;
-  for (int layer = 0; static_cast<int>(places.size()) < balls; ++layer)
-    for (int row = -reach; row <= reach; ++row)
-      for (int column = -reach; column <= reach; ++column) {
-        const Vec3 p(kPitch * (column + 0.5 * (row & 1)), kPitch * 0.5 * std::numbers::sqrt3 * row,
-                     size.wall + kBall + 1e-4 + kPitch * layer);
-        if (p.head<2>().norm() <= most && static_cast<int>(places.size()) < balls) places.push_back(p);
-      }
-  return places;
-}
 
 Model make_model(int balls) {
   const Sizes size(balls);
@@ -72,16 +56,31 @@ Model make_model(int balls) {
   drive.stiffness = 1e6;
   drive.damping = 1e4;
   builder.add_drive(drive);
-  const double mass = kDensity * 4.0 / 3.0 * std::numbers::pi * kBall * kBall * kBall;
-  const std::vector<Vec3> places = fill(size, balls);
+  const std::vector<Vec3> places = make_ball_layers(size.radius - size.wall, size.wall, balls);
   for (int i = 0; i < balls; ++i) {
     const Vec3 p = X_WB * places[i];
-    builder.add_solid("ball" + std::to_string(i), Sphere{kBall}, mass, make_translation(p.x(), p.y(), p.z()), material);
+    builder.add_solid("ball" + std::to_string(i), Sphere{kBallRadius}, kBallMass, make_translation(p.x(), p.y(), p.z()),
+                      material);
   }
   return builder.build();
 }
 
 }  // namespace
+
+std::vector<Vec3> make_ball_layers(double radius, double bottom, int balls) {
+  constexpr double kPitch = 2.1 * kBallRadius, kGap = 1e-4;
+  std::vector<Vec3> places;
+  const double most = radius - kBallRadius - kGap;
+  const int reach = static_cast<int>(most / kPitch) + 2;
+  for (int layer = 0; static_cast<int>(places.size()) < balls; ++layer)
+    for (int row = -reach; row <= reach; ++row)
+      for (int column = -reach; column <= reach; ++column) {
+        const Vec3 p(kPitch * (column + 0.5 * (row & 1)), kPitch * 0.5 * std::numbers::sqrt3 * row,
+                     bottom + kBallRadius + kGap + kPitch * layer);
+        if (p.head<2>().norm() <= most && static_cast<int>(places.size()) < balls) places.push_back(p);
+      }
+  return places;
+}
 
 double bottle_angle(double time) {
   const double t = std::clamp((time - kStill) / kTilt, 0.0, 1.0);

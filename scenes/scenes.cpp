@@ -439,6 +439,7 @@ std::vector<SceneInfo> list_scenes() {
       describe_bolt_nut_assembly(),
       describe_bolt_nut_regrasp(),
       describe_dish_piling(),
+      describe_pouring(),
   };
 }
 
@@ -491,7 +492,7 @@ Scene make_scene(const std::string& name, const std::vector<std::pair<std::strin
     const bool sign = names[i] == "mu" || names[i] == "ratio" || names[i] == "height" || names[i] == "gap";
     require(!sign || values[i] >= 0.0,
             "scene " + quote(name) + ": " + names[i] + " is " + to_text(values[i]) + ", expected >= 0");
-    const bool positive = names[i] == "top" || names[i] == "mass" || names[i] == "squeeze";
+    const bool positive = names[i] == "top" || names[i] == "mass" || names[i] == "squeeze" || names[i] == "grip";
     require(!positive || values[i] > 0.0,
             "scene " + quote(name) + ": " + names[i] + " is " + to_text(values[i]) + ", expected > 0");
   }

@@ -13,4 +13,7 @@ namespace almond::scenes {
 /// A Panda with an Allegro hand piles a bowl, a plate and a 5 kg pot on another bowl.
 [[nodiscard]] SceneInfo describe_dish_piling();
 
+/// The upper body of a G1 takes a bottle and pours what is in it into a jar (pouring.hpp).
+[[nodiscard]] SceneInfo describe_pouring();
+
 }  // namespace almond::scenes

@@ -251,6 +251,7 @@ void check_joint_names(const MjcfReader& r) {
 MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& folder, const FileOptions& options,
                  FileNotes& notes) {
   require(options.without.empty(), "links to leave out: MJCF has none, expected a URDF file");
+  require(options.locked.empty(), "joints to lock: only those of a URDF file can be");
   MjcfFile file;
   file.time_step = m.opt.timestep;
   file.X_WF = options.X_WF;

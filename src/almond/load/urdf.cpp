@@ -53,6 +53,7 @@ class Adder {
   UrdfRobot add() {
     robot_.name = document_.name;
     find_carried_masses();
+    find_locked();
     find_starts();
     for (const UrdfLink& link : document_.links)
       meshes_ += static_cast<int>(std::count_if(link.collisions.begin(), link.collisions.end(),
@@ -124,6 +125,28 @@ class Adder {
       for (std::size_t b = 0; b < a; ++b) builder_.exclude(solid[a], solid[b]);
   }
 
+  /// Throws Error with the nearest name; `what` says what it was named for.
+  [[nodiscard]] int find_joint(const std::string& name, const std::string& what) const {
+    std::vector<std::string> names;
+    for (const UrdfJoint& joint : document_.joints) names.push_back(joint.name);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) return static_cast<int>(found - names.begin());
+    const std::string near = nearest_name(name, names);
+    throw Error(place_ + ": no joint is called " + quote(name) + " (" + what + ")" +
+                (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+  }
+
+  void find_locked() {
+    locked_.assign(document_.joints.size(), false);
+    for (const std::string& name : options_.locked) {
+      const int joint = find_joint(name, "joints to lock");
+      require(has_one_dof(document_.joints[joint].kind),
+              place_ + ":" + std::to_string(document_.joints[joint].line) + ": joint " + quote(name) +
+                  ": cannot be locked, expected a revolute, continuous or prismatic one");
+      locked_[joint] = true;
+    }
+  }
+
   /// Start positions: asked for, else 0 within the limits; of a mimic, what it follows from.
   void find_starts() {
     start_.assign(document_.joints.size(), 0.0);
@@ -132,15 +155,7 @@ class Adder {
       require(std::isfinite(value),
               place_ + ": start of joint " + quote(name) + " is " + to_text(value) + ", expected a finite value");
       if (set_planar_start(name, value)) continue;
-      const auto found = std::find_if(document_.joints.begin(), document_.joints.end(),
-                                      [&, &wanted = name](const UrdfJoint& joint) { return joint.name == wanted; });
-      if (found == document_.joints.end()) {
-        std::vector<std::string> names;
-        for (const UrdfJoint& joint : document_.joints) names.push_back(joint.name);
-        const std::string near = nearest_name(name, names);
-        throw Error(place_ + ": no joint is called " + quote(name) + " (start values)" +
-                    (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
-      }
+      const auto found = document_.joints.begin() + find_joint(name, "start values");
       require(has_one_dof(found->kind), place_ + ":" + std::to_string(found->line) + ": joint " + quote(name) +
                                             ": has no single position, expected a revolute, continuous or prismatic "
                                             "joint for a start value");
@@ -271,7 +286,7 @@ class Adder {
     } else if (from.damping != 0.0 || from.friction != 0.0) {
       ++notes_.ignored["dynamics of a joint without a single position"];
     }
-    if (from.kind != UrdfJointKind::kFixed && !carried_[index]) {
+    if (from.kind != UrdfJointKind::kFixed && (!carried_[index] || locked_[index])) {
       weld(index, joint);
       add_link(from.child, parent, joint);
       return;
@@ -305,7 +320,7 @@ class Adder {
       joint.X_PJ = joint.X_PJ * make_joint_pose(joint, &start_[index]);
     }
     joint = make_joint(JointKind::kFixed, joint.axis, joint.X_PJ, joint.name);
-    welded_.push_back(from.name);
+    if (!locked_[index]) welded_.push_back(from.name);
   }
 
   [[nodiscard]] VecX planar_start(const std::string& name) const {
@@ -431,6 +446,7 @@ class Adder {
   std::vector<int> body_;      // (links)
   std::vector<int> joint_;     // (joints) of the model; kNotAdded: welded, or fixed
   std::vector<bool> carried_;  // (joints) whether anything beyond has mass
+  std::vector<bool> locked_;   // (joints)
   std::vector<double> start_;  // (joints)
   std::map<std::string, double> planar_start_;
   std::vector<std::string> welded_;
