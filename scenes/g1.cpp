@@ -14,7 +14,7 @@ constexpr const char* kArm[] = {"shoulder_pitch", "shoulder_roll", "shoulder_yaw
 constexpr const char* kFingers[] = {"thumb_0", "thumb_1", "thumb_2", "middle_0", "middle_1", "index_0", "index_1"};
 constexpr double kClosing[] = {0.0, -1.0, -1.0, 1.0, 1.0, 1.0, 1.0};  // of the right hand; the left one mirrors it
 // A stiff robot: what it carries here moves it by a millimetre or two [N m/rad, N m s/rad].
-constexpr double kArmStiffness = 500.0, kArmDamping = 25.0, kFingerStiffness = 20.0, kFingerDamping = 0.4;
+constexpr double kArmStiffness = 500.0, kArmDamping = 25.0, kFingerStiffness = 20.0, kFingerDamping = 0.15;
 
 std::string arm_joint(const std::string& side, int k) { return side + "_" + kArm[k] + "_joint"; }
 
