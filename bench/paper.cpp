@@ -112,6 +112,7 @@ Report bench_paper(const BenchOptions& options) {
   const std::vector<DishCases> dishes = sort_dish_cases(options);
   report.parts.push_back(run_dishes(dishes, options));
   report.parts.push_back(run_pouring(options));
+  report.parts.push_back(run_robot_pouring(options));
   report.parts.push_back(run_canal_ablation(dishes, options));
   report.parts.push_back(run_subadmm_ablation(options));
   report.sheet = make_sheet(report);

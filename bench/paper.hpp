@@ -53,6 +53,8 @@ struct DishCases {
 [[nodiscard]] Report run_subadmm_ablation(const BenchOptions& options);
 /// Sec. VII-C, Fig. 8, without the robot.
 [[nodiscard]] Report run_pouring(const BenchOptions& options);
+/// The same with the G1 that takes the bottle and pours.
+[[nodiscard]] Report run_robot_pouring(const BenchOptions& options);
 /// Table I.
 [[nodiscard]] Report run_engines(const BenchOptions& options);
 

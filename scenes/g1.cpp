@@ -14,7 +14,8 @@ constexpr const char* kArm[] = {"shoulder_pitch", "shoulder_roll", "shoulder_yaw
 constexpr const char* kFingers[] = {"thumb_0", "thumb_1", "thumb_2", "middle_0", "middle_1", "index_0", "index_1"};
 constexpr double kClosing[] = {0.0, -1.0, -1.0, 1.0, 1.0, 1.0, 1.0};  // of the right hand; the left one mirrors it
 // A stiff robot: what it carries here moves it by a millimetre or two [N m/rad, N m s/rad].
-constexpr double kArmStiffness = 500.0, kArmDamping = 25.0, kFingerStiffness = 20.0, kFingerDamping = 0.15;
+constexpr double kArmStiffness = 500.0, kArmDamping = 25.0;
+constexpr double kFingerTime = 0.0075;  // damping by stiffness [s]
 
 std::string arm_joint(const std::string& side, int k) { return side + "_" + kArm[k] + "_joint"; }
 
@@ -33,7 +34,8 @@ FileOptions file_options(const G1Options& options) {
   return file;
 }
 
-G1Arm add_arm(ModelBuilder& builder, const std::string& side, const UrdfRobot& robot, const std::vector<double>& q) {
+G1Arm add_arm(ModelBuilder& builder, const std::string& side, const UrdfRobot& robot, const std::vector<double>& q,
+              double finger_stiffness) {
   G1Arm arm;
   const auto find = [&](const std::string& name) {
     return *std::find_if(robot.motors.begin(), robot.motors.end(), [&](const UrdfRobot::Motor& motor) {
@@ -48,8 +50,8 @@ G1Arm add_arm(ModelBuilder& builder, const std::string& side, const UrdfRobot& r
   }
   for (int k = 0; k < 7; ++k) {
     const UrdfRobot::Motor motor = find(side + "_hand_" + kFingers[k] + "_joint");
-    arm.fingers.push_back(
-        add_impedance_drive(builder, motor.joint, {kFingerStiffness, kFingerDamping, motor.effort}, 0.0));
+    arm.fingers.push_back(add_impedance_drive(builder, motor.joint,
+                                              {finger_stiffness, kFingerTime * finger_stiffness, motor.effort}, 0.0));
     arm.closing.push_back(side == "right" ? kClosing[k] : -kClosing[k]);
   }
   arm.palm = builder.so_far().body(side + "_hand_palm_link");
@@ -64,8 +66,8 @@ G1 add_g1(ModelBuilder& builder, const G1Options& options) {
   g1.first_body = builder.so_far().num_bodies();
   const UrdfRobot robot = add_urdf(builder, need_installed_robot(kFile), file_options(options), notes);
   g1.end_body = builder.so_far().num_bodies();
-  g1.left = add_arm(builder, "left", robot, options.left);
-  g1.right = add_arm(builder, "right", robot, options.right);
+  g1.left = add_arm(builder, "left", robot, options.left, options.finger_stiffness);
+  g1.right = add_arm(builder, "right", robot, options.right, options.finger_stiffness);
   return g1;
 }
 

@@ -24,6 +24,7 @@ struct G1 {
 struct G1Options {
   Pose X_WF;                        // of its pelvis
   std::vector<double> left, right;  // where the arms start, 7 each [rad]
+  double finger_stiffness = 50.0;   // [N m/rad]
 };
 
 /// Pelvis fixed, legs and waist locked; impedance drives on the other 28 joints, with the effort limits of the file.

@@ -21,9 +21,11 @@ constexpr double kJarFoot = 0.045, kJarWall = 0.004;
 constexpr double kBottleMass = 0.1, kJarMass = 0.3;  // [kg]
 
 /// Hands above the table, out of the way.
-G1Options g1_options() {
-  return {
-      make_translation(0.0, 0.0, kPelvis), {0.1, 0.5, 0.0, -0.3, 0.0, 0.0, 0.0}, {0.1, -0.4, 0.0, -0.3, 0.0, 0.0, 0.0}};
+G1Options g1_options(double finger_stiffness) {
+  return {make_translation(0.0, 0.0, kPelvis),
+          {0.1, 0.5, 0.0, -0.3, 0.0, 0.0, 0.0},
+          {0.1, -0.4, 0.0, -0.3, 0.0, 0.0, 0.0},
+          finger_stiffness};
 }
 
 /// A body and a long shoulder, so that nothing stays behind it when the bottle is tilted.
@@ -39,7 +41,7 @@ SdfPtr make_pouring_bottle() {
 
 Model make_model(Pouring& p) {
   ModelBuilder builder("pouring");
-  p.g1 = add_g1(builder, g1_options());
+  p.g1 = add_g1(builder, g1_options(p.options.stiffness));
   exclude_overlaps(builder, p.g1.first_body, p.g1.end_body);
   const Material glass{0.6, 0.0}, steel{0.3, 0.0};
   builder.add_ground(Plane{});
@@ -95,12 +97,18 @@ PouringCount count_balls(Simulation& sim) {
   return count;
 }
 
+bool is_bottle_lifted(Simulation& sim) {
+  return sim.kinematics().X_WB[sim.model().body("bottle")].p.z() > kTable + 0.005;
+}
+
 Scene make_pouring_scene(const PouringOptions& options) {
   constexpr int kMost = 60;  // more of them would leave the bottle on the way
   require(options.balls >= 1 && options.balls <= kMost,
           "scene \"pouring\": balls is " + std::to_string(options.balls) + ", expected 1 to " + std::to_string(kMost));
   require(options.grip > 0.0 && std::isfinite(options.grip),
           "scene \"pouring\": grip is " + to_text(options.grip) + ", expected > 0");
+  require(options.stiffness > 0.0 && std::isfinite(options.stiffness),
+          "scene \"pouring\": stiffness is " + to_text(options.stiffness) + ", expected > 0");
   auto p = std::make_shared<Pouring>();
   p->options = options;
   Scene scene;
@@ -124,7 +132,7 @@ Scene make_pouring_scene(const PouringOptions& options) {
     if (p->held) watch_grasp(*p, sim);
   };
   scene.judge = [p](Simulation& sim) { return judge(*p, sim); };
-  scene.make_looks = [] { return g1_looks(g1_options()); };
+  scene.make_looks = [options] { return g1_looks(g1_options(options.stiffness)); };
   return scene;
 }
 
@@ -133,9 +141,10 @@ SceneInfo describe_pouring() {
   return {"pouring",
           "a humanoid takes a bottle of heavy balls and pours them into a jar",
           {{"balls", static_cast<double>(defaults.balls), "number, 60 at most"},
-           {"grip", defaults.grip, "torque of a finger [N m]"}},
+           {"grip", defaults.grip, "torque of a finger [N m]"},
+           {"stiffness", defaults.stiffness, "of the finger joints [N m/rad]"}},
           [](const std::vector<double>& v, std::uint64_t) {
-            return make_pouring_scene({static_cast<int>(v[0]), v[1]});
+            return make_pouring_scene({static_cast<int>(v[0]), v[1], v[2]});
           }};
 }
 

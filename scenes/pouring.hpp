@@ -7,7 +7,9 @@ namespace almond::scenes {
 
 struct PouringOptions {
   int balls = 45;
-  double grip = 0.5;  // torque of the first joint of index and middle finger [N m]; the thumb has twice as much
+  double grip =
+      0.5;  // torque of the first joints of index and middle finger [N m]; the thumb has twice as much, up to 1.4
+  double stiffness = 50.0;  // of the finger joints [N m/rad]
 };
 
 /// The upper body of a G1, a bottle with `balls` in it and a jar on a table. Throws Error where example-robot-data is
@@ -19,5 +21,8 @@ struct PouringCount {
   int in_jar = 0, in_bottle = 0, spilled = 0;
 };
 [[nodiscard]] PouringCount count_balls(Simulation& simulation);
+
+/// Whether the bottle is in the air, and so in the hand or lost.
+[[nodiscard]] bool is_bottle_lifted(Simulation& simulation);
 
 }  // namespace almond::scenes

@@ -107,20 +107,29 @@ Phase reach_phase(Pouring* p) {
   return phase;
 }
 
-/// Fingers draw the bottle into the palm, then the thumb closes; each keeps its torque from then on.
+/// Lets a finger close at a speed; one that is stopped has the spring of its drive wound up to a torque, whatever its
+/// stiffness. It holds with that torque, and as stiffly as it is, from then on.
+void close_finger(Simulation& sim, int drive, double speed, double torque) {
+  constexpr double kStopped = 0.02;  // of the speed
+  const Drive& motor = sim.model().drives[drive];
+  const Joint& joint = sim.model().joints[motor.joint];
+  const double q = sim.state().q[joint.q_begin], v = sim.state().v[joint.v_begin];
+  const bool moves = v / speed > kStopped;
+  sim.inputs().target[drive] = q + (moves ? sim.options().dt * speed : std::copysign(torque / motor.stiffness, speed));
+  sim.inputs().target_velocity[drive] = moves ? speed : 0.0;
+}
+
+/// Fingers draw the bottle into the palm, then the thumb closes.
 Phase grasp_phase(Pouring* p) {
-  constexpr double kRise = 0.5, kThumbLater = 0.4;  // [s]
+  constexpr double kSpeed = 1.5, kThumbLater = 0.6;  // [rad/s, s]
   Phase phase;
   phase.name = "grasp";
-  phase.duration = 1.1;
+  phase.duration = 1.5;
   phase.act = [=](Simulation& sim, double t) {
     const G1Arm& arm = p->g1.right;
-    for (std::size_t k = 0; k < arm.fingers.size(); ++k) {
-      const double since = k < kThumbJoints ? t - kThumbLater : t;
-      if (arm.closing[k] == 0.0 || since < 0.0) continue;
-      close_with(sim.model(), sim.state(), Gripper{{{arm.fingers[k], 0.0, arm.closing[k]}}},
-                 kShares[k] * p->options.grip * time_scale(since / kRise).s, sim.inputs());
-    }
+    for (std::size_t k = 0; k < arm.fingers.size(); ++k)
+      if (arm.closing[k] != 0.0 && (k >= kThumbJoints || t > kThumbLater))
+        close_finger(sim, arm.fingers[k], kSpeed * arm.closing[k], kShares[k] * p->options.grip);
   };
   return phase;
 }
@@ -134,10 +143,7 @@ Phase release_phase(Pouring* p) {
     p->held = false;
     p->tool.X_BF = {};
     std::vector<int> joints;
-    for (const int drive : p->g1.right.fingers) {
-      joints.push_back(sim.model().drives[drive].joint);
-      sim.inputs().feedforward[drive] = 0.0;
-    }
+    for (const int drive : p->g1.right.fingers) joints.push_back(sim.model().drives[drive].joint);
     const VecX now = positions_of(sim.model(), sim.state().q, joints);
     VecX open = VecX::Zero(now.size());
     open[1] = kThumbOpen;
