@@ -31,8 +31,9 @@ struct FixedSummary {
 struct ScalingSize {
   int balls = 0, dofs = 0;
   double contacts = 0.0, poured = 0.0;
-  FixedSummary methods[3];  // as kFixedMethods
-  FixedSummary held[3];     // over those steps that `ScalingRun::is_held` chose; NaN without any
+  FixedSummary methods[3];       // as kFixedMethods
+  double on_delassus_ms = kNaN;  // PGS that forms W first, as the paper's does; the same answers
+  FixedSummary held[3];          // over those steps that `ScalingRun::is_held` chose; NaN without any
 };
 
 /// A simulation to take problems from.
