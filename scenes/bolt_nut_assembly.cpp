@@ -176,7 +176,7 @@ void plan(const std::shared_ptr<AssemblyRun>& run, const Model& model) {
   const VecX from = positions_of(model, model.q0, joints), to = positions_of(model, ik.q, joints);
   const JointTrajectory approach =
       make_joint_trajectory({from, to}, {std::max(1.0, 2.0 * least_duration(from, to, cell.panda.max_velocity))});
-  constexpr double kLower = 1.2, kMostSeek = 1.4, kBelow = 0.004;  // [s, turns]
+  constexpr double kLower = 1.2, kMostSeek = 1.4, kBelow = 0.004;  // [s, turns, m]
   const PoseTrajectory lower = make_pose_trajectory(
       {Pose{run->down, Vec3(kBoltX, 0.0, above)}, Pose{run->down, Vec3(kBoltX, 0.0, kTip + half - kBelow)}}, {kLower});
   const double speed = run->values.speed, pitch = cell.thread.pitch;
