@@ -60,6 +60,7 @@ Settings FixedMethod::settings(Settings from) const {
   from.max_iterations = iterations;
   from.fixed_iterations = kind != SolverKind::kCanal;
   from.canal_polish = false;
+  from.admm_c0 = admm_c0;
   from.admm_relax = 1.0;
   from.admm_anderson = 0;
   return from;

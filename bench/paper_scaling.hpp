@@ -13,6 +13,7 @@ struct FixedMethod {
   const char* name;
   SolverKind kind;
   int iterations;
+  double admm_c0 = 10.0;  // penalty that SubADMM starts with
 
   [[nodiscard]] Settings settings(Settings from = {}) const;
 };

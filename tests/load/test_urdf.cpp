@@ -276,6 +276,25 @@ TEST(Urdf, JointsWithoutARangeMoveFreelyAndThoseThatMoveNothingAreWelded) {
           .says("joint \"j\": both limits are 1, so it cannot move"));
 }
 
+TEST(Urdf, LockedJointsStayWhereTheyStart) {
+  const std::string text =
+      robot(link("a") + link("b") + link("c") +
+            joint("ab", "revolute", "a", "b", std::string("<origin xyz=\"0 0 1\"/><axis xyz=\"0 1 0\"/>") + kLimit) +
+            joint("bc", "revolute", "b", "c", std::string("<origin xyz=\"0 0 1\"/><axis xyz=\"0 1 0\"/>") + kLimit));
+  FileOptions free, locked;
+  free.joints = locked.joints = {{"ab", 0.3}, {"bc", 0.4}};
+  locked.locked = {"ab"};
+  const Loaded moving(text, free), still(text, locked);
+  EXPECT_EQ(moving.model.num_v, 2);
+  EXPECT_EQ(still.model.num_v, 1);
+  EXPECT_EQ(still.robot.motors.size(), 1U);
+  EXPECT_TRUE(still.notes.said.empty());  // it was asked for
+  EXPECT_LT((moving.pose("c").p - still.pose("c").p).norm(), 1e-15);
+  EXPECT_LT((moving.pose("c").R - still.pose("c").R).norm(), 1e-15);
+  locked.locked = {"bd"};
+  EXPECT_TRUE(contains(error_of(text, locked), "no joint is called \"bd\" (joints to lock); did you mean"));
+}
+
 TEST(Urdf, TwoOfThemWithNamesOfTheirOwn) {
   const std::string text = robot(link("base") + link("a") + joint("j", "revolute", "base", "a", kLimit));
   ModelBuilder builder;
