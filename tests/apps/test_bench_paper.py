@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-PARTS = ["engines", "bolt_nut", "dishes", "pouring", "canal_ablation", "subadmm_ablation"]
+PARTS = ["engines", "bolt_nut", "dishes", "pouring", "robot_pouring", "canal_ablation", "subadmm_ablation"]
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_inner_loops_of_the_cascade_never_fail(paper):
 
 def test_balls_end_in_the_jar(paper):
     report, *_ = paper
-    for row in report["tables"]["pouring"]:
+    for row in report["tables"]["pouring"] + report["tables"].get("robot_pouring", []):
         assert row["in the jar"] == row["balls"]
 
 
