@@ -19,6 +19,7 @@
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "almond/load/file_io.hpp"
+#include "almond/solver/setting_fields.hpp"
 #include "bench/benches.hpp"
 
 namespace almond::app {
@@ -27,41 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kWholeNumber = "a whole number of at most 2147483647";
-
-using Field = std::variant<double Settings::*, int Settings::*, bool Settings::*, InnerSolver Settings::*,
-                           SolverKind Settings::*>;
-
-const std::map<std::string, Field>& settings_fields() {
-  static const std::map<std::string, Field> fields = {
-      {"solver", &Settings::solver},
-      {"tol", &Settings::tol},
-      {"max_iterations", &Settings::max_iterations},
-      {"max_work", &Settings::max_work},
-      {"crowd_tol", &Settings::crowd_tol},
-      {"budget_ms", &Settings::budget_ms},
-      {"warm_start", &Settings::warm_start},
-      {"threads", &Settings::threads},
-      {"trace", &Settings::trace},
-      {"prefer_stick", &Settings::prefer_stick},
-      {"fixed_iterations", &Settings::fixed_iterations},
-      {"canal_c0", &Settings::canal_c0},
-      {"canal_kappa", &Settings::canal_kappa},
-      {"canal_zeta", &Settings::canal_zeta},
-      {"canal_c_max", &Settings::canal_c_max},
-      {"canal_polish", &Settings::canal_polish},
-      {"canal_inner", &Settings::canal_inner},
-      {"admm_c0", &Settings::admm_c0},
-      {"admm_gamma", &Settings::admm_gamma},
-      {"admm_relax", &Settings::admm_relax},
-      {"admm_anderson", &Settings::admm_anderson},
-      {"admm_aba", &Settings::admm_aba},
-      {"admm_split_bodies", &Settings::admm_split_bodies},
-      {"admm_pseudo_density", &Settings::admm_pseudo_density},
-      {"pgs_omega", &Settings::pgs_omega},
-      {"pgs_anderson", &Settings::pgs_anderson},
-  };
-  return fields;
-}
 
 [[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& expected) {
   throw Error("--set " + key + "=" + value + ": expected " + expected);
@@ -107,13 +73,6 @@ bool parse_bool(const std::string& key, const std::string& text) {
   if (text == "true" || text == "1" || text == "on") return true;
   if (text == "false" || text == "0" || text == "off") return false;
   refuse(key, text, "true or false");
-}
-
-InnerSolver parse_inner(const std::string& key, const std::string& text) {
-  if (text == "newton") return InnerSolver::kNewton;
-  if (text == "cg") return InnerSolver::kConjugateGradient;
-  if (text == "apg") return InnerSolver::kAcceleratedGradient;
-  refuse(key, text, "newton, cg or apg");
 }
 
 /// A pipe, a terminal, /dev/null: written in place, since a rename would put a file where it is.
@@ -264,15 +223,15 @@ int parse_whole_value(const std::string& key, const std::string& text) {
 
 std::vector<std::string> setting_names() {
   std::vector<std::string> names;
-  for (const auto& [name, field] : settings_fields()) names.push_back(name);
+  for (const auto& [name, field] : setting_fields()) names.push_back(name);
   return names;
 }
 
 void apply_setting(const std::string& assignment, Settings& settings) {
   const std::pair<std::string, std::string> split = split_assignment(assignment);
   const std::string &key = split.first, &value = split.second;
-  const auto found = settings_fields().find(key);
-  if (found == settings_fields().end()) {
+  const auto found = setting_fields().find(key);
+  if (found == setting_fields().end()) {
     const std::vector<std::string> names = setting_names();
     const std::string near = nearest_name(key, names);
     std::string list;
@@ -290,7 +249,7 @@ void apply_setting(const std::string& assignment, Settings& settings) {
         } else if constexpr (std::is_same_v<Value, bool>) {
           settings.*member = parse_bool(key, value);
         } else if constexpr (std::is_same_v<Value, InnerSolver>) {
-          settings.*member = parse_inner(key, value);
+          settings.*member = inner_from_string(value, "--set " + key + "=" + value);
         } else {
           settings.*member = solver_from_string(value);
         }

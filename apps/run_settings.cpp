@@ -6,29 +6,15 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <variant>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "almond/base/timer.hpp"
+#include "almond/sim/option_fields.hpp"
 #include "apps/common.hpp"
 
 namespace almond::app {
 namespace {
-
-using StepField = std::variant<double*, int*>;
-
-/// Fields of StepOptions that --set reaches.
-std::map<std::string, StepField> step_fields(StepOptions& options) {
-  return {{"dt", &options.dt},
-          {"theta", &options.theta},
-          {"erp", &options.erp},
-          {"closure_erp", &options.closure_erp},
-          {"max_correction", &options.max_correction},
-          {"restitution_threshold", &options.restitution_threshold},
-          {"margin", &options.collision.margin},
-          {"max_points_per_pair", &options.collision.max_points_per_pair}};
-}
 
 /// False where no step option has this name.
 bool set_step_option(const std::string& key, const std::string& value, StepOptions& options) {

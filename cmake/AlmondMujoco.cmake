@@ -1,5 +1,5 @@
-# almond_link_mujoco(TARGET): MuJoCo's library and headers as they lie in its Python wheel. Looked for in ALMOND_MUJOCO_DIR,
-# in .venv, and in the environment's virtual environment; without them MJCF files are refused with a word on how to get it.
+# almond_link_mujoco(TARGET): headers of MuJoCo as they lie in its Python wheel, whose library is opened when an MJCF file is
+# read. Looked for in ALMOND_MUJOCO_DIR, in .venv, and in the environment's virtual environment; without them MJCF files are refused with a word on how to get it.
 option(ALMOND_MUJOCO "Read MJCF files by MuJoCo's library where it is found" ON)
 
 function(almond_link_mujoco target)
@@ -7,6 +7,9 @@ function(almond_link_mujoco target)
   unset(ALMOND_MUJOCO_LIBRARY CACHE)
   if(NOT ALMOND_MUJOCO)
     return()
+  endif()
+  if(Python_SITELIB)
+    list(APPEND ALMOND_MUJOCO_DIR ${Python_SITELIB}/mujoco)
   endif()
   file(GLOB folders ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/mujoco
        $ENV{VIRTUAL_ENV}/lib/python3*/site-packages/mujoco)
@@ -23,11 +26,12 @@ function(almond_link_mujoco target)
     return()
   endif()
   message(STATUS "MJCF by ${ALMOND_MUJOCO_LIBRARY}")
-  # By a name, which the installed package fills in anew: the wheel may lie elsewhere on the machine that uses it.
-  add_library(almond::mujoco SHARED IMPORTED GLOBAL)
-  set_target_properties(almond::mujoco PROPERTIES IMPORTED_LOCATION ${ALMOND_MUJOCO_LIBRARY})
+  # Opened at run time (load/mujoco_api): headers only, and where the library lies now.
   target_include_directories(${target} SYSTEM PRIVATE ${ALMOND_MUJOCO_INCLUDE})
-  target_link_libraries(${target} PRIVATE almond::mujoco)
+  target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
+  get_filename_component(name ${ALMOND_MUJOCO_LIBRARY} NAME)
+  set_source_files_properties(mujoco_api.cpp PROPERTIES COMPILE_DEFINITIONS
+                              "ALMOND_MUJOCO_LIBRARY=\"${ALMOND_MUJOCO_LIBRARY}\";ALMOND_MUJOCO_NAME=\"${name}\"")
   target_compile_definitions(${target} PRIVATE ALMOND_HAVE_MUJOCO)
-  set(ALMOND_MUJOCO_LIBRARY ${ALMOND_MUJOCO_LIBRARY} CACHE INTERNAL "MuJoCo's library in use, for the installed package")
+  set(ALMOND_MUJOCO_LIBRARY ${ALMOND_MUJOCO_LIBRARY} CACHE INTERNAL "MuJoCo's library in use")
 endfunction()

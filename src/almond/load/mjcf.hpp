@@ -43,8 +43,10 @@ struct MjcfFile {
   Pose X_WF;  // where its world was put
 };
 
-/// Whether this program was built with MuJoCo's library.
+/// Whether MJCF files can be read: this was built for MuJoCo's library, and the library is there.
 [[nodiscard]] bool have_mujoco();
+/// Where to open the library, before it is first used; without it, where it was when this was built.
+void set_mujoco_library(const std::string& path);
 
 /// Adds the file's world to the builder, with friction combined by the maximum, as MuJoCo does. Throws Error naming the
 /// file with MuJoCo's message; without MuJoCo, how to get it.

@@ -1,7 +1,7 @@
 #include "almond/load/mujoco_messages.hpp"
 
 #ifdef ALMOND_HAVE_MUJOCO
-#include <mujoco/mujoco.h>
+#include "almond/load/mujoco_api.hpp"
 #endif
 
 #include <algorithm>
@@ -38,17 +38,19 @@ void take_warning(const char* text) {
 }  // namespace
 
 MujocoMessages::MujocoMessages(std::vector<std::string>& warnings) {
+  const MujocoApi& mj = mujoco_api("MuJoCo's messages");
   owner().lock();
-  previous_error_ = mju_user_error;
-  previous_warning_ = mju_user_warning;
+  previous_error_ = *mj.user_error;
+  previous_warning_ = *mj.user_warning;
   lines = &warnings;
-  mju_user_error = end_process;
-  mju_user_warning = take_warning;
+  *mj.user_error = end_process;
+  *mj.user_warning = take_warning;
 }
 
 MujocoMessages::~MujocoMessages() {
-  mju_user_error = previous_error_;
-  mju_user_warning = previous_warning_;
+  const MujocoApi& mj = mujoco_api("MuJoCo's messages");
+  *mj.user_error = previous_error_;
+  *mj.user_warning = previous_warning_;
   {
     const std::lock_guard lock(lines_mutex);
     lines = nullptr;

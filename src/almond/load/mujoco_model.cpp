@@ -7,20 +7,19 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/mujoco_api.hpp"
 #include "almond/load/mujoco_messages.hpp"
 
 namespace almond {
 namespace {
 
 MujocoModel compile(const std::string& path, const mjVFS* files, const std::string& place, FileNotes& notes) {
-  require(mj_version() == mjVERSION_HEADER, place + ": MuJoCo's library is version " + std::to_string(mj_version()) +
-                                                ", expected " + std::to_string(mjVERSION_HEADER) +
-                                                ", with which this program was built; build it again");
+  const MujocoApi& mj = mujoco_api(place);
   char error[2000] = "";
-  MujocoModel m(nullptr, mj_deleteModel);
+  MujocoModel m(nullptr, mj.delete_model);
   {
     const MujocoMessages messages(notes.said);
-    m.reset(mj_loadXML(path.c_str(), files, error, sizeof error));
+    m.reset(mj.load_xml(path.c_str(), files, error, sizeof error));
   }
   std::string text = error;
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
@@ -42,19 +41,20 @@ MujocoModel compile_mjcf_file(const std::string& path, FileNotes& notes) { retur
 
 MujocoModel compile_mjcf_text(const std::string& text, const std::string& folder, const std::string& place,
                               FileNotes& notes) {
+  const MujocoApi& mj = mujoco_api(place);
   mjVFS files;
-  mj_defaultVFS(&files);
+  mj.default_vfs(&files);
   const std::string name = (folder.empty() ? "" : folder + "/") + "text.xml";
-  MujocoModel m(nullptr, mj_deleteModel);
+  MujocoModel m(nullptr, mj.delete_model);
   try {
-    require(mj_addBufferVFS(&files, name.c_str(), text.data(), static_cast<int>(text.size())) == 0,
+    require(mj.add_buffer_vfs(&files, name.c_str(), text.data(), static_cast<int>(text.size())) == 0,
             name + ": MuJoCo cannot take the text");
     m = compile(name, &files, place, notes);
   } catch (...) {
-    mj_deleteVFS(&files);
+    mj.delete_vfs(&files);
     throw;
   }
-  mj_deleteVFS(&files);
+  mj.delete_vfs(&files);
   return m;
 }
 

@@ -11,6 +11,7 @@
 #include "almond/base/text.hpp"
 #include "almond/base/timer.hpp"
 #include "almond/load/mjcf.hpp"
+#include "almond/load/mujoco_api.hpp"
 #include "almond/load/mujoco_messages.hpp"
 #include "almond/load/mujoco_model.hpp"
 #include "almond/load/write_mjcf.hpp"
@@ -35,8 +36,9 @@ std::string MujocoRun::settings() const { return ""; }
 struct MujocoRun::Impl {
   const Model* model;
   FileNotes* notes;
-  MujocoModel m{nullptr, mj_deleteModel};
-  std::unique_ptr<mjData, void (*)(mjData*)> d{nullptr, mj_deleteData};
+  const MujocoApi& mj = mujoco_api("a run of MuJoCo");
+  MujocoModel m{nullptr, mj.delete_model};
+  std::unique_ptr<mjData, void (*)(mjData*)> d{nullptr, mj.delete_data};
   std::vector<int> joint;  // (our joints) MuJoCo's, -1: fixed
   std::vector<int> geom;   // (geoms of MuJoCo) ours
 
@@ -57,11 +59,11 @@ MujocoRun::MujocoRun(const Model& model, double time_step, FileNotes& notes) : i
   if (!model.drives.empty()) r.m->opt.integrator = mjINT_IMPLICITFAST;
   r.m->opt.disableflags |= mjDSBL_AUTORESET;  // a state that runs away ends the run instead of starting it anew
   const MujocoMessages messages(notes.said);
-  r.d.reset(mj_makeData(r.m.get()));
+  r.d.reset(r.mj.make_data(r.m.get()));
   require(r.d != nullptr, model.name + ": no memory left for MuJoCo");
-  if (r.m->nkey > 0) mj_resetDataKeyframe(r.m.get(), r.d.get(), 0);
+  if (r.m->nkey > 0) r.mj.reset_data_keyframe(r.m.get(), r.d.get(), 0);
   const auto find = [&](mjtObj kind, const std::string& name) {
-    const int id = mj_name2id(r.m.get(), kind, name.c_str());
+    const int id = r.mj.name_to_id(r.m.get(), kind, name.c_str());
     require(id >= 0, model.name + " cannot be run by MuJoCo: " + quote(name) + " got lost on the way");
     return id;
   };
@@ -94,7 +96,7 @@ bool MujocoRun::step(MujocoStep& step) {
   const VecX qpos = Eigen::Map<VecX>(d->qpos, m->nq), qvel = Eigen::Map<VecX>(d->qvel, m->nv);
   const MujocoMessages messages(r.notes->said);
   const Stopwatch watch;
-  mj_step(m, d);
+  r.mj.step(m, d);
   step.step_ms = watch.elapsed_ms();
   if (r.ran_away()) {
     Eigen::Map<VecX>(d->qpos, m->nq) = qpos;
@@ -110,7 +112,7 @@ bool MujocoRun::step(MujocoStep& step) {
     if (contact.geom[0] < 0 || contact.geom[1] < 0) continue;
     const Mat3 frame = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(contact.frame);  // rows n, t1, t2
     mjtNum force[6];
-    mj_contactForce(m, d, c, force);
+    r.mj.contact_force(m, d, c, force);
     step.contacts.push_back({.geom_a = r.geom[contact.geom[0]],
                              .geom_b = r.geom[contact.geom[1]],
                              .p = Vec3(contact.pos[0], contact.pos[1], contact.pos[2]),
@@ -144,7 +146,7 @@ std::string MujocoRun::settings() const {
                                                          {mjINT_RK4, "Runge-Kutta"},
                                                          {mjINT_IMPLICIT, "implicit"},
                                                          {mjINT_IMPLICITFAST, "implicitfast"}};
-  return std::string("MuJoCo ") + mj_versionString() + ", " + solvers.at(option.solver) + ", " +
+  return std::string("MuJoCo ") + impl_->mj.version_string() + ", " + solvers.at(option.solver) + ", " +
          (option.cone == mjCONE_ELLIPTIC ? "elliptic" : "pyramidal") + " cones, " + integrators.at(option.integrator);
 }
 
