@@ -17,6 +17,7 @@ from pathlib import Path
 ALLOWED = {
     "base": set(),
     "solver": {"base"},
+    "c": {"base", "solver"},
     "model": {"base"},
     "load": {"base", "solver", "model"},
     "dynamics": {"base", "model"},
@@ -102,7 +103,7 @@ def check_tree(root: Path):
     files = [f for folder in folders for f in folder.rglob("*") if f.suffix in (".hpp", ".cpp", ".h")]
     for file in sorted(files):
         path = file.relative_to(root)
-        if path.name != "almond.hpp" or len(path.parts) != 3:  # the umbrella header includes what it likes
+        if path.name not in ("almond.hpp", "c_api.h") or len(path.parts) != 3:  # the umbrella header includes what it likes
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
                 problem = check_line(path, line)
                 if problem:
