@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test build demo test bench peers layers format check-format tidy clean \
+.PHONY: help setup setup-test build python demo test bench peers layers format check-format tidy clean \
         test-release test-dev test-tsan test-python test-viewer
 
 JOBS ?= $(shell nproc)
@@ -29,6 +29,10 @@ setup-test:
 
 build: setup ## Build the library and the program build/almond
 	@$(call build_preset,release,build,almond)
+
+python: setup-test ## Build the Python package into build/python
+	@cmake --preset release -DALMOND_WERROR=$(WERROR) -DALMOND_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/.venv/bin/python >/dev/null
+	@cmake --build build -j $(JOBS) --target almond_python
 
 demo: build ## Solve built-in contact problems with every solver, live; write a page with the curves and a replay
 	@build/almond demo $(ARGS)
@@ -58,8 +62,8 @@ test-tsan: setup ## Tests that run threads, with ThreadSanitizer
 	@$(call build_preset,tsan,build/tsan,almond_tests)
 	@$(shell setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan -j $(JOBS) | tee build/test-tsan.log
 
-test-python: setup-test build ## Python tests and oracles
-	@.venv/bin/python -m pytest -q tests | tee build/test-python.log
+test-python: setup-test build python ## Python tests and oracles
+	@PYTHONPATH=build/python .venv/bin/python -m pytest -q tests | tee build/test-python.log
 
 # One browser at a time: without a graphics card each draws with all cores.
 test-viewer: setup-test build ## The web page: types, format, and in a real browser

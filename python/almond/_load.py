@@ -1,0 +1,99 @@
+"""Worlds by name, from files and from models."""
+
+import importlib.util
+import json
+import os
+import pathlib
+
+from . import _core
+from ._core import Model, Shape, Simulation
+
+
+def _find_mujoco():
+    """MJCF files are compiled by the library inside the package mujoco, if there is one."""
+    spec = importlib.util.find_spec("mujoco")
+    for folder in spec.submodule_search_locations or [] if spec else []:
+        for library in sorted(pathlib.Path(folder).glob("libmujoco.so.*")):
+            _core.set_mujoco_library(str(library))
+            return
+
+
+_find_mujoco()
+
+
+def scenes():
+    """All scenes that load() knows by name: {name: (summary, {parameter: (default, meaning)})}."""
+    return {name: (summary, parameters) for name, summary, parameters in _core.scenes()}
+
+
+def load(
+    name, *, seed=0, base="", floor=None, hold=False, keyframe="", search=(), joints=None, **options
+) -> Simulation:
+    """A simulation of a scene by name, or of a URDF, MJCF (.xml) or scene (.json) file.
+
+    options: parameters of the scene (see scenes()), options of the step (dt, theta, margin, ...) and of the solver (solver,
+    tol, budget_ms, ...). For files: base "fixed" or "floating", floor a height or "below", hold=True to keep joints where
+    they start, keyframe, search folders for meshes, joints {name: start value}.
+    """
+    name = os.fspath(name)
+    if not _core.is_scene_file(name):
+        file_only = {"base": base, "floor": floor, "hold": hold, "keyframe": keyframe, "search": search, "joints": joints}
+        for key, value in file_only.items():
+            if value not in ("", None, False, ()):
+                raise ValueError(f"{key}: {name} is a scene by name, expected a file for this")
+        return _core.simulation_of_scene(name, seed, options)
+    return _core.simulation_of_file(
+        name, seed, base, floor, hold, keyframe, [os.fspath(s) for s in search], dict(joints or {}), options
+    )
+
+
+def simulate(model: Model, *, seed=0, **options) -> Simulation:
+    """A simulation of a model that was built in code, with options of the step and of the solver."""
+    return _core.simulation_of_model(model, seed, options)
+
+
+def Sdf(description, folder="") -> Shape:
+    """A solid given by a signed distance function, as in scene files: Sdf({"kind": "bowl", "rim_radius": 0.07, ...})."""
+    return _core.sdf_from_json(json.dumps(description), os.fspath(folder))
+
+
+def _show(self, title="", height=600):
+    """Show what was recorded, or the world as it is: inside a notebook, or in the browser."""
+    html = self.html(title or self.name)
+    try:
+        from IPython import get_ipython
+        from IPython.display import HTML, display
+    except ImportError:
+        get_ipython = None
+    if get_ipython is not None and get_ipython() is not None and "IPKernelApp" in get_ipython().config:
+        import base64
+
+        data = base64.b64encode(html.encode()).decode()
+        display(HTML(f'<iframe src="data:text/html;base64,{data}" width="100%" height="{height}" style="border:0"></iframe>'))
+        return None
+    import tempfile
+    import webbrowser
+
+    with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="almond_", delete=False) as file:
+        file.write(html)
+    webbrowser.open(pathlib.Path(file.name).as_uri())
+    return file.name
+
+
+def _save_html(self, path, title=""):
+    """Write the page of html() to a file; an earlier one is replaced only by a whole one."""
+    path = pathlib.Path(path)
+    partial = path.with_name(path.name + ".part")
+    partial.write_text(self.html(title or self.name))
+    os.replace(partial, path)
+
+
+def _set_control(self, controls):
+    """Targets of drives by name: {"joint": value}."""
+    for name, value in controls.items():
+        self.target[self.model.drive(name)] = value
+
+
+Simulation.show = _show
+Simulation.save_html = _save_html
+Simulation.set_control = _set_control

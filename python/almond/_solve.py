@@ -1,0 +1,41 @@
+"""The solver on arrays."""
+
+import threading
+
+from . import _core
+from ._core import ContactProblem, Solution, Workspace
+
+_mine = threading.local()
+
+
+def solvers():
+    """Names of the solvers: auto, canal, subadmm, spn, pgs and the paper's baselines."""
+    return list(_core.solver_names())
+
+
+def solve(
+    problem, b=None, J=None, e=None, mu=None, *, solver="auto", tol=1e-8, start=None, workspace=None, settings=None, **more
+) -> Solution:
+    """Solve A v = b + J^T impulses under the Signorini-Coulomb law.
+
+    Either ``solve(problem)`` with a ContactProblem, or ``solve(A, b, J, e, mu)`` with arrays: A (n, n) and J (3m, n) dense
+    or SciPy sparse, rows of J and e per contact in the order t1, t2, n. Further arrays of a ContactProblem (hard rows Jh and
+    eh, soft rows, equalities, subsystem_offsets, ...) go by name.
+
+    start: impulses to begin from. settings: a dict of further settings of the solver (budget_ms, max_iterations, threads,
+    trace, ...), see docs/commands.md. Never raises for a hard problem: the status says how it went, and the certificate how
+    exactly. Raises ValueError for bad input. Several threads may call it at once.
+    """
+    if isinstance(problem, ContactProblem):
+        given = [name for name, value in (("b", b), ("J", J), ("e", e), ("mu", mu)) if value is not None] + list(more)
+        if given:
+            raise ValueError(f"{given[0]}: the problem has it already; expected settings only")
+    else:
+        if b is None:
+            raise ValueError("b: missing, expected solve(problem) or solve(A, b, J, e, mu)")
+        problem = ContactProblem(problem, b, J, e, mu, **more)
+    if workspace is None:
+        workspace = getattr(_mine, "workspace", None)
+        if workspace is None:
+            workspace = _mine.workspace = Workspace()
+    return _core.solve_problem(problem, {"solver": solver, "tol": tol, **(settings or {})}, start, workspace)

@@ -1,0 +1,24 @@
+// almond._core: what Python sees of the library. The package almond wraps it in python/almond.
+
+#include "almond/load/mjcf.hpp"
+#include "parts.hpp"
+
+NB_MODULE(_core, m) {
+  using namespace almond::python;
+  nb::set_leak_warnings(false);
+  m.doc() = "Exact Signorini-Coulomb contact for robots: the compiled part of almond.";
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const almond::Error& error) {
+      PyErr_SetString(PyExc_ValueError, error.what());
+    }
+  });
+  m.attr("__version__") = ALMOND_VERSION;
+  m.def("have_mujoco", &almond::have_mujoco, "Whether MJCF files can be read.");
+  m.def("set_mujoco_library", &almond::set_mujoco_library, nb::arg("path"));
+  add_solver(m);
+  add_model(m);
+  add_simulation(m);
+  add_batch(m);
+}

@@ -1,0 +1,38 @@
+#pragma once
+// The parts of the module almond._core, and what they share.
+
+#include <atomic>
+
+#include "almond/sim/step.hpp"
+#include "almond/solver/solve.hpp"
+#include "arrays.hpp"
+
+namespace almond::python {
+
+/// Sets fields of Settings from keyword arguments; those it does not know are left in `rest`.
+void apply_settings(const nb::dict& given, Settings& settings, nb::dict& rest);
+/// The same for StepOptions and the Settings in it. Throws ValueError for a name that neither has.
+void apply_options(const nb::dict& given, StepOptions& options);
+/// Throws ValueError with the nearest of the known names.
+[[noreturn]] void refuse_name(const std::string& name, const std::vector<std::string>& known, const std::string& kind);
+
+[[nodiscard]] nb::dict to_dict(const StepReport& report);
+
+/// An object is for one thread at a time: a second one that calls meanwhile gets a RuntimeError instead of a race.
+class Busy {
+ public:
+  Busy(std::atomic<bool>& flag, const char* what);
+  ~Busy() { flag_.store(false); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+void add_solver(nb::module_& m);
+void add_model(nb::module_& m);
+void add_simulation(nb::module_& m);
+void add_batch(nb::module_& m);
+
+}  // namespace almond::python

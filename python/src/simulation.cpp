@@ -1,0 +1,428 @@
+// A running world: step it, look at it, record it.
+
+#include <chrono>
+
+#include "almond/base/text.hpp"
+#include "almond/sim/frame.hpp"
+#include "almond/view/looks.hpp"
+#include "almond/view/page.hpp"
+#include "almond/view/replay.hpp"
+#include "parts.hpp"
+#include "scenes/file_scene.hpp"
+
+namespace almond::python {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kSignalGap = std::chrono::milliseconds(50);  // between looks for Ctrl-C
+
+/// A simulation with what a scene adds to it.
+struct PySimulation {
+  explicit PySimulation(scenes::Scene s, std::uint64_t seed, std::vector<Look> l = {}, std::vector<Control> c = {})
+      : scene(std::move(s)), simulation(scene.model, scene.options, seed), looks(std::move(l)), controls(std::move(c)) {
+    if (simulation.inputs().wrenches.empty()) simulation.inputs().wrenches.resize(scene.model.bodies.size());
+    wrenches.setZero(static_cast<Eigen::Index>(scene.model.bodies.size()), 6);
+  }
+
+  scenes::Scene scene;
+  Simulation simulation;
+  std::vector<Look> looks;
+  std::vector<Control> controls;
+  std::vector<std::string> notes;
+  MatXr wrenches;  // (bodies, 6): force, torque
+  StepReport report;
+  std::unique_ptr<Replay> replay;
+  bool scripted = true;  // the scene's own control acts
+  std::atomic<bool> busy{false};
+
+  [[nodiscard]] const Model& model() const { return simulation.model(); }
+};
+
+void step_once(PySimulation& self) {
+  Simulation& sim = self.simulation;
+  for (std::size_t b = 0; b < sim.inputs().wrenches.size(); ++b) {
+    sim.inputs().wrenches[b].force = self.wrenches.row(static_cast<Eigen::Index>(b)).head<3>();
+    sim.inputs().wrenches[b].torque = self.wrenches.row(static_cast<Eigen::Index>(b)).tail<3>();
+  }
+  if (self.scripted && self.scene.control) self.scene.control(sim);
+  self.report = sim.step();
+  if (self.scene.observe) self.scene.observe(sim, self.report);
+  if (self.replay) self.replay->add_step(sim, self.report);
+}
+
+StepReport step(PySimulation& self, std::int64_t count) {
+  if (count < 0) raise_value_error("n: is " + std::to_string(count) + ", expected 0 or more");
+  const Busy busy(self.busy, "this simulation");
+  std::int64_t done = 0;
+  while (done < count) {
+    {
+      nb::gil_scoped_release release;
+      const Clock::time_point start = Clock::now();
+      do step_once(self);
+      while (++done < count && Clock::now() - start < kSignalGap);
+    }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  return self.report;
+}
+
+nb::dict contacts_of(PySimulation& self) {
+  const Busy busy(self.busy, "this simulation");
+  Frame frame;
+  if (self.simulation.state().steps > 0 && !self.simulation.last().kinematics.X_WB.empty())
+    record_step(self.simulation, frame);
+  const auto n = static_cast<Eigen::Index>(frame.contacts.size());
+  MatXr position(n, 3), normal(n, 3), force(n, 3);
+  VecX gap(n), mu(n), residual(n);
+  std::vector<int> a, b;
+  std::vector<std::string> mode;
+  for (Eigen::Index k = 0; k < n; ++k) {
+    const FrameContact& c = frame.contacts[static_cast<std::size_t>(k)];
+    position.row(k) = c.p;
+    normal.row(k) = c.n;
+    force.row(k) = c.force;
+    gap[k] = c.gap;
+    mu[k] = c.mu;
+    residual[k] = c.residual;
+    a.push_back(c.geom_a);
+    b.push_back(c.geom_b);
+    mode.emplace_back(to_string(c.mode));
+  }
+  nb::dict d;
+  d["position"] = matrix_to_numpy(std::move(position));
+  d["normal"] = matrix_to_numpy(std::move(normal));
+  d["force"] = matrix_to_numpy(std::move(force));
+  d["gap"] = to_numpy(gap);
+  d["mu"] = to_numpy(mu);
+  d["residual"] = to_numpy(residual);
+  d["geom_a"] = to_numpy(a);
+  d["geom_b"] = to_numpy(b);
+  d["mode"] = mode;
+  return d;
+}
+
+MatXr body_poses(PySimulation& self) {
+  const Busy busy(self.busy, "this simulation");
+  const Kinematics& kin = self.simulation.kinematics();
+  MatXr poses(static_cast<Eigen::Index>(kin.X_WB.size()), 7);
+  for (Eigen::Index b = 0; b < poses.rows(); ++b) {
+    const Pose& X = kin.X_WB[static_cast<std::size_t>(b)];
+    poses.row(b) << X.p.transpose(), matrix_to_quaternion(X.R).transpose();
+  }
+  return poses;
+}
+
+MatXr body_velocities(PySimulation& self) {
+  const Busy busy(self.busy, "this simulation");
+  const Kinematics& kin = self.simulation.kinematics();
+  MatXr velocities(static_cast<Eigen::Index>(kin.X_WB.size()), 6);
+  for (int b = 0; b < self.model().num_bodies(); ++b)
+    velocities.row(b) << point_velocity(self.model(), kin, b, kin.X_WB[static_cast<std::size_t>(b)].p).transpose(),
+        angular_velocity(self.model(), kin, b).transpose();
+  return velocities;
+}
+
+void set_state(PySimulation& self, nb::handle q, nb::handle v) {
+  const Busy busy(self.busy, "this simulation");
+  State& state = self.simulation.state();
+  const VecX new_q = q.is_none() ? state.q : read_vector(q, "q", self.model().num_q);
+  const VecX new_v = v.is_none() ? state.v : read_vector(v, "v", self.model().num_v);
+  for (const Joint& joint : self.model().joints) {
+    const int at = joint.kind == JointKind::kFree ? 3 : joint.kind == JointKind::kBall ? 0 : -1;
+    if (at < 0) continue;
+    const double length = new_q.segment<4>(joint.q_begin + at).norm();
+    if (std::abs(length - 1.0) > 1e-3)
+      raise_value_error("q: the quaternion of joint " + quote(joint.name) + " has length " + to_text(length) +
+                        ", expected 1");
+  }
+  std::copy_n(new_q.data(), new_q.size(), state.q.data());  // in place: views of it stay
+  std::copy_n(new_v.data(), new_v.size(), state.v.data());
+  for (const Joint& joint : self.model().joints) {
+    const int at = joint.kind == JointKind::kFree ? 3 : joint.kind == JointKind::kBall ? 0 : -1;
+    if (at >= 0) state.q.segment<4>(joint.q_begin + at).normalize();
+  }
+}
+
+void assign(const State& from, State& to) {
+  std::copy_n(from.q.data(), from.q.size(), to.q.data());
+  std::copy_n(from.v.data(), from.v.size(), to.v.data());
+  to.time = from.time;
+  to.steps = from.steps;
+  to.contacts = from.contacts;
+  to.rows = from.rows;
+  to.rng = from.rng;
+}
+
+std::string make_html(PySimulation& self, const std::string& title) {
+  const std::vector<std::pair<std::string, std::string>> facts = {{"scene", self.scene.name}};
+  std::string bytes;
+  if (self.replay) {
+    bytes = self.replay->finish(self.simulation, facts);
+    self.replay.reset();
+  } else {
+    bytes = make_still(self.simulation, self.looks, title, facts);
+  }
+  return make_page({bytes});
+}
+
+using PySimulationPtr = std::unique_ptr<PySimulation>;
+
+PySimulationPtr from_model(const Model& model, std::uint64_t seed, const nb::dict& options) {
+  scenes::Scene scene;
+  scene.name = model.name;
+  scene.model = model;
+  apply_options(options, scene.options);
+  return std::make_unique<PySimulation>(std::move(scene), seed);
+}
+
+/// Keyword arguments that are parameters of the scene are taken out of `given`.
+PySimulationPtr from_scene(const std::string& name, std::uint64_t seed, const nb::dict& given) {
+  const scenes::SceneInfo& info = scenes::find_scene(name);
+  std::vector<std::pair<std::string, double>> parameters;
+  nb::dict rest;
+  for (const auto& [key, value] : given) {
+    const auto k = nb::cast<std::string>(key);
+    const bool own = std::any_of(info.parameters.begin(), info.parameters.end(),
+                                 [&](const scenes::Parameter& p) { return p.name == k; });
+    if (own) {
+      parameters.emplace_back(k, read_number(value, k));
+    } else {
+      rest[key] = value;
+    }
+  }
+  scenes::Scene scene = scenes::make_scene(name, parameters, seed);
+  apply_options(rest, scene.options);
+  return std::make_unique<PySimulation>(std::move(scene), seed);
+}
+
+PySimulationPtr from_file(const std::string& path, std::uint64_t seed, const std::string& base, nb::handle floor,
+                          bool hold, const std::string& keyframe, const std::vector<std::string>& search,
+                          const nb::dict& joints, const nb::dict& options) {
+  SceneFile description = scenes::describe_file(path);
+  for (SceneRobot& robot : description.robots) {
+    if (!base.empty()) robot.options.base = base_from_string(base, "base");
+    if (!keyframe.empty()) robot.keyframe = keyframe;
+    robot.hold = robot.hold || hold;
+    robot.options.search.insert(robot.options.search.begin(), search.begin(), search.end());
+    for (const auto& [key, value] : joints)
+      robot.options.joints[nb::cast<std::string>(key)] = read_number(value, nb::cast<std::string>(key));
+  }
+  if (nb::isinstance<nb::str>(floor)) {
+    if (nb::cast<std::string>(floor) != "below")
+      raise_value_error("floor: is " + quote(nb::cast<std::string>(floor)) + ", expected a height, \"below\" or None");
+    description.floor_below = true;
+  } else if (!floor.is_none()) {
+    description.floor = read_number(floor, "floor");
+  }
+  scenes::LoadedScene loaded = scenes::load_scene(description, true);
+  apply_options(options, loaded.scene.options);
+  auto result = std::make_unique<PySimulation>(std::move(loaded.scene), seed, std::move(loaded.looks),
+                                               std::move(loaded.controls));
+  result->notes = loaded.notes.said;
+  for (const auto& [kind, count] : loaded.notes.ignored)
+    result->notes.push_back(std::to_string(count) + " " + kind + " without effect");
+  return result;
+}
+
+nb::object input_view(nb::handle self, VecX Inputs::*field) {
+  VecX& x = nb::cast<PySimulation&>(self).simulation.inputs().*field;
+  return view(x.data(), static_cast<std::size_t>(x.size()), self, true);
+}
+
+void set_input(PySimulation& self, VecX Inputs::*field, nb::handle value, const char* name) {
+  VecX& x = self.simulation.inputs().*field;
+  const VecX given = read_vector(value, name, x.size());
+  std::copy_n(given.data(), given.size(), x.data());
+}
+
+}  // namespace
+
+nb::dict to_dict(const StepReport& r) {
+  nb::dict d;
+  d["status"] = to_string(r.status);
+  d["residual"] = r.residual;
+  d["natural_map"] = r.natural_map;
+  d["contacts"] = r.contacts;
+  d["active"] = r.active;
+  d["iterations"] = r.iterations;
+  d["penetration"] = r.penetration;
+  d["jammed"] = r.jammed;
+  d["collide_ms"] = r.collide_ms;
+  d["solve_ms"] = r.solve_ms;
+  d["step_ms"] = r.step_ms;
+  return d;
+}
+
+void add_simulation(nb::module_& m) {
+  nb::class_<StepReport>(m, "StepReport", "How a step went.")
+      .def_prop_ro("status", [](const StepReport& r) { return std::string(to_string(r.status)); })
+      .def_prop_ro("solved", [](const StepReport& r) { return r.status == Status::kSolved; })
+      .def_ro("residual", &StepReport::residual)
+      .def_ro("natural_map", &StepReport::natural_map)
+      .def_ro("contacts", &StepReport::contacts)
+      .def_ro("active", &StepReport::active, "Contacts that carry an impulse.")
+      .def_ro("iterations", &StepReport::iterations)
+      .def_ro("penetration", &StepReport::penetration, "Deepest overlap at the start of the step [m].")
+      .def_ro("jammed", &StepReport::jammed)
+      .def_ro("collide_ms", &StepReport::collide_ms)
+      .def_ro("solve_ms", &StepReport::solve_ms)
+      .def_ro("step_ms", &StepReport::step_ms)
+      .def("as_dict", [](const StepReport& r) { return to_dict(r); })
+      .def("__repr__", [](const StepReport& r) {
+        return std::string("<almond.StepReport: ") + to_string(r.status) + ", residual " + to_text(r.residual) + ", " +
+               std::to_string(r.contacts) + " contacts, " + to_text(r.step_ms) + " ms>";
+      });
+
+  nb::class_<PySimulation>(m, "Simulation", "A running world.")
+      .def_prop_ro(
+          "model", [](PySimulation& s) -> const Model& { return s.model(); }, nb::rv_policy::reference_internal)
+      .def_prop_ro("name", [](PySimulation& s) { return s.scene.name; })
+      .def_ro("notes", &PySimulation::notes, "What is worth knowing about the files it came from.")
+      .def_prop_ro("dt", [](PySimulation& s) { return s.simulation.options().dt; })
+      .def_prop_ro(
+          "steps_of_scene", [](PySimulation& s) { return s.scene.steps; }, "Of a run from start to end.")
+      .def_rw("scripted", &PySimulation::scripted, "Whether the scene's own control acts before each step.")
+      .def_prop_ro("has_script", [](PySimulation& s) { return static_cast<bool>(s.scene.control); })
+      .def("step", &step, nb::arg("n") = 1, "Takes n steps; returns how the last one went.")
+      .def_ro("report", &PySimulation::report, "How the last step went.")
+      .def_prop_ro(
+          "certificate", [](PySimulation& s) { return s.simulation.last().solution.certificate; },
+          "Of the last step's contact problem.")
+      .def_prop_ro("time", [](PySimulation& s) { return s.simulation.state().time; })
+      .def_prop_ro("steps", [](PySimulation& s) { return s.simulation.state().steps; })
+      .def_prop_rw(
+          "q",
+          [](nb::handle_t<PySimulation> self) {
+            VecX& q = nb::cast<PySimulation&>(self).simulation.state().q;
+            return view(q.data(), static_cast<std::size_t>(q.size()), self, true);
+          },
+          [](PySimulation& s, nb::handle q) { set_state(s, q, nb::none()); }, "Positions, a view of the state.")
+      .def_prop_rw(
+          "v",
+          [](nb::handle_t<PySimulation> self) {
+            VecX& v = nb::cast<PySimulation&>(self).simulation.state().v;
+            return view(v.data(), static_cast<std::size_t>(v.size()), self, true);
+          },
+          [](PySimulation& s, nb::handle v) { set_state(s, nb::none(), v); }, "Velocities, a view of the state.")
+      .def("set_state", &set_state, nb::arg("q") = nb::none(), nb::arg("v") = nb::none())
+      .def_prop_rw(
+          "target", [](nb::handle_t<PySimulation> self) { return input_view(self, &Inputs::target); },
+          [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::target, x, "target"); }, "Per drive.")
+      .def_prop_rw(
+          "target_velocity", [](nb::handle_t<PySimulation> self) { return input_view(self, &Inputs::target_velocity); },
+          [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::target_velocity, x, "target_velocity"); })
+      .def_prop_rw(
+          "feedforward", [](nb::handle_t<PySimulation> self) { return input_view(self, &Inputs::feedforward); },
+          [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::feedforward, x, "feedforward"); })
+      .def_prop_ro(
+          "wrenches",
+          [](nb::handle_t<PySimulation> self) {
+            MatXr& w = nb::cast<PySimulation&>(self).wrenches;
+            return view(w.data(), static_cast<std::size_t>(w.rows()), 6, self, true);
+          },
+          "(bodies, 6): force at the centre of mass and torque from outside, world axes; they stay until changed.")
+      .def_prop_ro(
+          "control_names",
+          [](PySimulation& s) {
+            std::vector<std::string> names;
+            for (const Control& c : s.controls) names.push_back(c.name);
+            return names;
+          },
+          "Of MJCF actuators.")
+      .def(
+          "set_controls",
+          [](PySimulation& s, nb::handle u) {
+            const VecX ctrl = read_vector(u, "ctrl", static_cast<std::int64_t>(s.controls.size()));
+            scenes::apply_controls(s.controls, ctrl, s.simulation.inputs());
+          },
+          nb::arg("ctrl"), "MuJoCo's ctrl, one number per actuator of the file.")
+      .def("contacts", &contacts_of, "Of the last step: position, normal (a to b), force on b, gap, mode, ...")
+      .def(
+          "body_poses", [](PySimulation& s) { return matrix_to_numpy(body_poses(s)); },
+          "(bodies, 7): p, quaternion w x y z.")
+      .def(
+          "body_velocities", [](PySimulation& s) { return matrix_to_numpy(body_velocities(s)); },
+          "(bodies, 6): of the origin, and angular; world axes.")
+      .def(
+          "energy",
+          [](PySimulation& s) {
+            const Energy e = s.simulation.energy();
+            return nb::make_tuple(e.kinetic, e.potential);
+          },
+          "(kinetic, potential) [J].")
+      .def(
+          "problem", [](PySimulation& s) { return copy_problem(s.simulation, s.scene.name); },
+          "The contact problem of the last step.")
+      .def(
+          "save",
+          [](PySimulation& s) {
+            const std::string bytes = serialize(s.simulation.state());
+            return nb::bytes(bytes.data(), bytes.size());
+          },
+          "The whole state as bytes; stepping on from it gives the same bits.")
+      .def(
+          "restore",
+          [](PySimulation& s, const nb::bytes& bytes) {
+            const Busy busy(s.busy, "this simulation");
+            assign(deserialize(std::string(bytes.c_str(), bytes.size()), s.model(), "restore"), s.simulation.state());
+          },
+          nb::arg("state"))
+      .def(
+          "reset",
+          [](PySimulation& s, std::uint64_t seed) {
+            const Busy busy(s.busy, "this simulation");
+            assign(make_state(s.model(), seed), s.simulation.state());
+            s.report = {};
+          },
+          nb::arg("seed") = 0, "Back to the model's start.")
+      .def_prop_ro(
+          "hash", [](PySimulation& s) { return hash_text(state_hash(s.simulation.state())); },
+          "Of q, v and time: equal for equal bits.")
+      .def(
+          "record",
+          [](PySimulation& s, double fps, const std::string& title) {
+            ReplayOptions options;
+            options.fps = fps;
+            options.title = title.empty() ? s.scene.name : title;
+            s.replay = std::make_unique<Replay>(s.model(), s.looks, s.simulation.options().dt, options);
+          },
+          nb::arg("fps") = 60.0, nb::arg("title") = "",
+          "From now on steps are kept for html(), show() and save_html().")
+      .def("html", &make_html, nb::arg("title") = "Almond",
+           "A page that plays what was recorded, or shows the world as it is; ends the recording.")
+      .def(
+          "judge",
+          [](PySimulation& s) -> nb::object {
+            if (!s.scene.judge) return nb::none();
+            const scenes::Outcome outcome = s.scene.judge(s.simulation);
+            nb::dict d;
+            if (outcome.success) {
+              d["success"] = *outcome.success;
+            } else {
+              d["success"] = nb::none();
+            }
+            for (const scenes::Metric& metric : outcome.metrics) d[metric.name.c_str()] = metric.value;
+            return d;
+          },
+          "What the scene says of the run: success and its figures.")
+      .def("__repr__", [](PySimulation& s) {
+        return "<almond.Simulation " + s.scene.name + ": " + std::to_string(s.model().num_bodies()) + " bodies, " +
+               std::to_string(s.model().num_v) + " dofs, t = " + to_text(s.simulation.state().time) + " s>";
+      });
+  m.def("simulation_of_model", &from_model, nb::arg("model"), nb::arg("seed"), nb::arg("options"));
+  m.def("simulation_of_scene", &from_scene, nb::arg("name"), nb::arg("seed"), nb::arg("options"));
+  m.def("simulation_of_file", &from_file, nb::arg("path"), nb::arg("seed"), nb::arg("base"), nb::arg("floor").none(),
+        nb::arg("hold"), nb::arg("keyframe"), nb::arg("search"), nb::arg("joints"), nb::arg("options"));
+  m.def("is_scene_file", &scenes::is_scene_file);
+  m.def("scenes", [] {
+    nb::list list;
+    for (const scenes::SceneInfo& info : scenes::all_scenes()) {
+      nb::dict parameters;
+      for (const scenes::Parameter& p : info.parameters) parameters[p.name.c_str()] = nb::make_tuple(p.value, p.text);
+      list.append(nb::make_tuple(info.name, info.summary, parameters));
+    }
+    return list;
+  });
+}
+
+}  // namespace almond::python

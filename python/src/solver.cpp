@@ -1,0 +1,275 @@
+// Matrices in, impulses out.
+
+#include <filesystem>
+
+#include "almond/load/fields.hpp"
+#include "almond/load/problem_fields.hpp"
+#include "almond/load/problem_file.hpp"
+#include "almond/solver/certificate.hpp"
+#include "parts.hpp"
+
+namespace almond::python {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+Integers read_integers(nb::handle value) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  return nb::cast<Integers>(numpy.attr("asarray")(value, numpy.attr("int64")).attr("tolist")());
+}
+
+/// One argument as a field of a problem file: dense, or SciPy's sparse as CSR.
+void add_field(const std::string& name, nb::handle value, NpzArchive& archive) {
+  if (value.is_none()) return;
+  if (nb::isinstance<nb::str>(value)) {
+    archive.set(name, NpzArray(nb::cast<std::string>(value)));
+    return;
+  }
+  if (nb::hasattr(value, "tocsr")) {
+    const nb::object csr = value.attr("tocsr")();
+    const VecX data = read_vector(csr.attr("data"), name);
+    const auto put = [&](const char* suffix, Integers numbers) {
+      const auto size = static_cast<std::int64_t>(numbers.size());
+      archive.set(name + suffix, NpzArray({size}, std::move(numbers)));
+    };
+    archive.set(name + "_data", NpzArray(data));
+    put("_indices", read_integers(csr.attr("indices")));
+    put("_indptr", read_integers(csr.attr("indptr")));
+    put("_shape", read_integers(nb::module_::import_("numpy").attr("asarray")(csr.attr("shape"))));
+    return;
+  }
+  const bool whole = name == "subsystem_offsets";
+  const nb::object array = nb::module_::import_("numpy").attr("asarray")(value);
+  const auto ndim = nb::cast<std::size_t>(array.attr("ndim"));
+  const Array numbers = read_array(array, name, Integers(ndim, -1));
+  const auto shape = nb::cast<Integers>(nb::list(array.attr("shape")));
+  if (whole) {
+    archive.set(name, NpzArray(shape, read_integers(array)));
+  } else {
+    archive.set(name, NpzArray(shape, std::vector<double>(numbers.data(), numbers.data() + numbers.size())));
+  }
+}
+
+ContactProblem make_problem_from(nb::handle A, nb::handle b, nb::handle J, nb::handle e, nb::handle mu,
+                                 const nb::kwargs& more) {
+  NpzArchive archive = NpzArchive::from_json("{}", "ContactProblem");
+  add_field("A", A, archive);
+  add_field("b", b, archive);
+  if (J.is_none() && e.is_none() && mu.is_none()) {  // rows only
+    const auto n = archive.has("b") ? archive.at("b").size() : 0;
+    archive.set("J", NpzArray({0, n}, std::vector<double>{}));
+    archive.set("e", NpzArray({0}, std::vector<double>{}));
+    archive.set("mu", NpzArray({0}, std::vector<double>{}));
+  }
+  add_field("J", J, archive);
+  add_field("e", e, archive);
+  add_field("mu", mu, archive);
+  for (const auto& [key, value] : more) {
+    const auto name = nb::cast<std::string>(key);
+    const std::vector<std::string>& known = known_fields();
+    if (std::find(known.begin(), known.end(), name) == known.end()) refuse_name(name, known, "argument");
+    add_field(name, value, archive);
+  }
+  LoadReport report;
+  ContactProblem problem = problem_from_fields(archive, report);
+  problem.validate();
+  return problem;
+}
+
+nb::dict fields_of(const ContactProblem& problem) {
+  const NpzArchive archive = fields_from_problem(problem);
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  nb::dict result;
+  for (const std::string& name : archive.names()) {
+    const NpzArray& array = archive.at(name);
+    const nb::object value = std::visit([](const auto& data) { return nb::cast(data); }, array.data);
+    result[name.c_str()] = array.is_text() ? value : numpy.attr("asarray")(value).attr("reshape")(array.shape);
+  }
+  return result;
+}
+
+VecX vector_of(const std::vector<double>& values) {
+  return Eigen::Map<const VecX>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+struct PyWorkspace {
+  Workspace workspace;
+  std::atomic<bool> busy{false};
+};
+
+std::unique_ptr<Solution> solve_problem(const ContactProblem& problem, const nb::dict& given, nb::handle start,
+                                        PyWorkspace& ws) {
+  Settings settings;
+  nb::dict rest;
+  apply_settings(given, settings, rest);
+  for (const auto& [key, value] : rest) {
+    std::vector<std::string> known = {"solver", "tol", "budget_ms", "max_iterations", "threads", "trace"};
+    refuse_name(nb::cast<std::string>(key), known, "setting");
+  }
+  auto solution = std::make_unique<Solution>();
+  if (!start.is_none()) {
+    solution->lambda = read_vector(start, "start", problem.num_rows());
+    settings.warm_start = true;
+  } else if (settings.warm_start) {
+    if (problem.lambda0.empty()) raise_value_error("warm_start: the problem has no lambda0, expected one, or start=");
+    solution->lambda = vector_of(problem.lambda0);
+  }
+  const Busy busy(ws.busy, "this workspace");
+  nb::gil_scoped_release release;
+  solve(problem, settings, ws.workspace, *solution);
+  return solution;
+}
+
+nb::dict to_dict(const Certificate& c) {
+  nb::dict d;
+  d["residual"] = c.residual;
+  d["natural_map"] = c.natural_map;
+  d["normal_violation"] = c.normal_violation;
+  d["complementarity"] = c.complementarity;
+  d["cone_violation"] = c.cone_violation;
+  d["slip_error"] = c.slip_error;
+  d["dynamics_residual"] = c.dynamics_residual;
+  d["row_violation"] = c.row_violation;
+  d["worst_constraint"] = c.worst_constraint;
+  return d;
+}
+
+void add_problem(nb::module_& m) {
+  nb::class_<ContactProblem>(m, "ContactProblem",
+                             "One step of a multibody system with constraints: A v = b + JᵀL, (J v + e, L) in the law.")
+      .def(
+          "__init__",
+          [](ContactProblem* self, nb::handle A, nb::handle b, nb::handle J, nb::handle e, nb::handle mu,
+             const nb::kwargs& more) { new (self) ContactProblem(make_problem_from(A, b, J, e, mu, more)); },
+          nb::arg("A"), nb::arg("b"), nb::arg("J") = nb::none(), nb::arg("e") = nb::none(), nb::arg("mu") = nb::none(),
+          nb::arg("more"),
+          "A (n, n), b (n,), J (3m, n) with rows t1, t2, n per contact, e (3m,), mu (m,); A and J dense or sparse.\n\n"
+          "Further: name, subsystem_offsets, v0, lambda0; hard rows Jh, eh; soft rows Js, es, ks, bs, limit_s; "
+          "equalities\n"
+          "Jq, eq; bounded rows Jb, eb, limit. Raises ValueError naming the argument.")
+      .def_static(
+          "load", [](const nb::object& path) { return load_problem(nb::cast<std::string>(nb::str(path))); },
+          nb::arg("path"), "Read an FCLIB .hdf5, .npz or .json problem file.")
+      .def(
+          "save",
+          [](const ContactProblem& self, const nb::object& path) {
+            save_problem(self, nb::cast<std::string>(nb::str(path)));
+          },
+          nb::arg("path"), "Write a .npz, .json or FCLIB .hdf5 file, by the ending of its name.")
+      .def_ro("name", &ContactProblem::name)
+      .def_prop_ro("num_dofs", &ContactProblem::num_dofs)
+      .def_prop_ro("num_contacts", &ContactProblem::num_contacts)
+      .def_prop_ro("num_rows", &ContactProblem::num_rows, "Length of the impulses: 3 per contact, then rows.")
+      .def_prop_ro("num_subsystems", [](const ContactProblem& p) { return p.subsystems.size(); })
+      .def_prop_ro(
+          "A", [](const ContactProblem& p) { return matrix_to_numpy(MatXr(make_dense_A(p))); }, "Dense copy.")
+      .def_prop_ro(
+          "J", [](const ContactProblem& p) { return matrix_to_numpy(MatXr(make_dense_J(p))); }, "Dense copy.")
+      .def_prop_ro("e", [](const ContactProblem& p) { return to_numpy(make_dense_e(p)); })
+      .def_prop_ro("b",
+                   [](nb::handle_t<ContactProblem> self) {
+                     auto& p = nb::cast<ContactProblem&>(self);
+                     return view(p.b.data(), p.b.size(), self, false);
+                   })
+      .def_prop_ro("mu",
+                   [](const ContactProblem& p) {
+                     VecX mu(p.num_contacts());
+                     for (int i = 0; i < p.num_contacts(); ++i) mu[i] = p.contacts[i].mu;
+                     return to_numpy(mu);
+                   })
+      .def("fields", &fields_of, "All arrays by the names they have in a .npz file (matrices as CSR).")
+      .def(
+          "certify",
+          [](const ContactProblem& p, nb::handle impulses, nb::handle v) {
+            const VecX lambda = read_vector(impulses, "impulses", p.num_rows());
+            const VecX velocity = v.is_none() ? compute_velocity(p, lambda) : read_vector(v, "v", p.num_dofs());
+            return make_certificate(p, velocity, lambda);
+          },
+          nb::arg("impulses"), nb::arg("v") = nb::none(),
+          "How exactly impulses from anywhere obey the law, computed from the problem alone.")
+      .def(
+          "velocity",
+          [](const ContactProblem& p, nb::handle impulses) {
+            return to_numpy(compute_velocity(p, read_vector(impulses, "impulses", p.num_rows())));
+          },
+          nb::arg("impulses"), "A⁻¹(b + Jᵀ impulses).")
+      .def("__repr__", [](const ContactProblem& p) {
+        return "<almond.ContactProblem" + (p.name.empty() ? "" : " " + p.name) + ": " + std::to_string(p.num_dofs()) +
+               " dofs, " + std::to_string(p.num_contacts()) + " contacts, " + std::to_string(p.num_scalar_rows()) +
+               " rows>";
+      });
+}
+
+}  // namespace
+
+void add_solver(nb::module_& m) {
+  add_problem(m);
+  nb::class_<Certificate>(m, "Certificate", "How far an answer is from the law.")
+      .def_ro("residual", &Certificate::residual, "The paper's: ‖L - T(L - (Jv+e))‖ / (contacts + rows) [N s].")
+      .def_ro("natural_map", &Certificate::natural_map, "Delassus-scaled, relative to the free velocity.")
+      .def_ro("normal_violation", &Certificate::normal_violation)
+      .def_ro("complementarity", &Certificate::complementarity)
+      .def_ro("cone_violation", &Certificate::cone_violation)
+      .def_ro("slip_error", &Certificate::slip_error)
+      .def_ro("dynamics_residual", &Certificate::dynamics_residual)
+      .def_ro("row_violation", &Certificate::row_violation)
+      .def_ro("worst_constraint", &Certificate::worst_constraint)
+      .def_prop_ro(
+          "modes",
+          [](const Certificate& c) {
+            std::vector<std::string> names;
+            for (const ContactMode mode : c.mode) names.emplace_back(to_string(mode));
+            return names;
+          },
+          "open, stick or slip, per contact.")
+      .def("as_dict", [](const Certificate& c) { return to_dict(c); })
+      .def("__repr__", [](const Certificate& c) {
+        return "<almond.Certificate: residual " + almond::to_text(c.residual) + ", natural_map " +
+               almond::to_text(c.natural_map) + ">";
+      });
+  nb::class_<PyWorkspace>(m, "Workspace", "Scratch memory that solves of one thread share.").def(nb::init<>());
+  nb::class_<Solution>(m, "Solution", "Velocities, impulses, and how exact they are.")
+      .def_prop_ro("v",
+                   [](nb::handle_t<Solution> self) {
+                     auto& s = nb::cast<Solution&>(self);
+                     return view(s.v.data(), static_cast<std::size_t>(s.v.size()), self, true);
+                   })
+      .def_prop_ro(
+          "impulses",
+          [](nb::handle_t<Solution> self) {
+            auto& s = nb::cast<Solution&>(self);
+            return view(s.lambda.data(), static_cast<std::size_t>(s.lambda.size()), self, true);
+          },
+          "t1, t2, n per contact, then hard, soft, equality and bounded rows [N s].")
+      .def_prop_ro("status", [](const Solution& s) { return std::string(to_string(s.status)); })
+      .def_prop_ro("solved", [](const Solution& s) { return s.status == Status::kSolved; })
+      .def_ro("certificate", &Solution::certificate)
+      .def_prop_ro("iterations", [](const Solution& s) { return s.info.iterations; })
+      .def_prop_ro("newton_steps", [](const Solution& s) { return s.info.newton_steps; })
+      .def_prop_ro("time_ms", [](const Solution& s) { return s.info.time_ms; })
+      .def_prop_ro(
+          "trace",
+          [](const Solution& s) {
+            MatXr rows(static_cast<Eigen::Index>(s.info.trace.size()), 4);
+            for (Eigen::Index k = 0; k < rows.rows(); ++k) {
+              const TracePoint& p = s.info.trace[static_cast<std::size_t>(k)];
+              rows.row(k) << p.time_ms, p.iteration, p.residual, p.natural_map;
+            }
+            return matrix_to_numpy(std::move(rows));
+          },
+          "Rows of time [ms], iteration, residual, natural map; with trace=True.")
+      .def("__repr__", [](const Solution& s) {
+        return std::string("<almond.Solution: ") + to_string(s.status) + ", residual " +
+               almond::to_text(s.certificate.residual) + ", " + std::to_string(s.info.iterations) + " iterations, " +
+               almond::to_text(s.info.time_ms) + " ms>";
+      });
+  m.def("solve_problem", &solve_problem, nb::arg("problem"), nb::arg("settings"), nb::arg("start").none(),
+        nb::arg("workspace"));
+  m.def("solver_names", [] {
+    std::vector<std::string> names;
+    for (int k = 0; k < kNumSolverKinds; ++k) names.emplace_back(to_string(static_cast<SolverKind>(k)));
+    return names;
+  });
+}
+
+}  // namespace almond::python
