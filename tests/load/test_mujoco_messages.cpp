@@ -7,16 +7,9 @@
 
 #include "almond/base/check.hpp"
 #include "almond/load/mjcf.hpp"
+#include "almond/load/mujoco_api.hpp"
 #include "almond/load/mujoco_messages.hpp"
 #include "load/load_fixture.hpp"
-
-// MuJoCo's own, by name, since its headers are no part of our tests; weak where it is not linked.
-extern "C" {
-[[gnu::weak]] void mju_error(const char* text, ...);
-[[gnu::weak]] void mju_warning(const char* text, ...);
-[[gnu::weak]] extern void (*mju_user_error)(const char*);
-[[gnu::weak]] extern void (*mju_user_warning)(const char*);
-}
 
 namespace almond::testing {
 namespace {
@@ -62,21 +55,22 @@ TEST_F(MujocoSays, WarningsBecomeNotesOnceAndLeaveNoFile) {
 
 TEST_F(MujocoSays, HandlersOfTheProgramAreGivenBack) {
   static int heard = 0;
-  const auto error = mju_user_error, warning = mju_user_warning;
-  mju_user_warning = [](const char*) { ++heard; };
+  const MujocoApi& mj = mujoco_api("test");
+  const auto error = *mj.user_error, warning = *mj.user_warning;
+  *mj.user_warning = [](const char*) { ++heard; };
   load(kWarned);
   EXPECT_EQ(heard, 0);
-  mju_warning("to the program");
+  (*mj.user_warning)("to the program");
   EXPECT_EQ(heard, 1);
-  EXPECT_EQ(mju_user_error, error);
-  mju_user_warning = warning;
+  EXPECT_EQ(*mj.user_error, error);
+  *mj.user_warning = warning;
 }
 
 TEST_F(MujocoSays, AnErrorThatCannotReturnEndsTheProcessWithItsMessage) {
   const auto fail = [] {
     std::vector<std::string> lines;
     const MujocoMessages messages(lines);
-    mju_error("no memory for %d things", 7);
+    (*mujoco_api("test").user_error)("no memory for 7 things");
   };
   EXPECT_EXIT(fail(), ::testing::ExitedWithCode(EXIT_FAILURE), "MuJoCo: no memory for 7 things");
   EXPECT_EQ(count_files(), 0);

@@ -1,3 +1,6 @@
+#include "almond/load/mujoco_api.hpp"
+
+#include "almond/base/check.hpp"
 #include "almond/load/mjcf.hpp"
 
 #ifdef ALMOND_HAVE_MUJOCO
@@ -7,10 +10,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <type_traits>
-
-#include "almond/base/check.hpp"
-#include "almond/base/text.hpp"
-#include "almond/load/mujoco_api.hpp"
 
 namespace almond {
 namespace {
@@ -101,6 +100,9 @@ void set_mujoco_library(const std::string& path) {
 
 namespace almond {
 
+const MujocoApi& mujoco_api(const std::string& place) {
+  throw Error(place + ": this program was built without MuJoCo: `pip install mujoco-core` into .venv and build again");
+}
 bool have_mujoco() { return false; }
 void set_mujoco_library(const std::string& /*path*/) {}
 
