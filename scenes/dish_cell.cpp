@@ -14,14 +14,20 @@ namespace {
 const Vec3 kMiddle(0.093, 0.036, 0.015);
 constexpr double kLeast = 0.052;  // radius of the fingertips' circle about kMiddle [m]
 const Vec3 kThumbWay = Vec3(0.0, 0.71, -0.70).normalized();
-constexpr double kSpread = 0.45;    // [rad]
+constexpr double kSpread = 0.60;    // [rad]
 constexpr double kOpening = 0.012;  // of each fingertip before and after a grasp [m]
+constexpr double kNear = 3e-4;      // from where all fingers go on together [m]
+constexpr double kInside = 0.001;   // how far a finger's target lies in the dish, a third of the thumb's [m]
 constexpr double kTipMu = 0.8;      // rubber
 
-/// All within half a wall of the path, which is what make_bowl and its like do too; the pot's wall ends in a flare.
-SdfShape make_flared_pot() {
-  constexpr double d = 0.003;
-  return make_sdf_shape(make_dish({{0.0, d}, {0.040, d}, {0.040, 0.050}, {0.052, 0.062}}, d));
+/// All within half a wall of a path: a foot to stand on, a wall up to the rim, or to where it flares. The middle of the
+/// bottom is a little higher than the foot, as it is with pottery, so that a dish stands on a ring.
+SdfShape make_dish_shape(double foot, double wall, const std::vector<PathPoint>& rim) {
+  constexpr double kHollow = 0.004, kEdge = 0.06, kChord = 1.5e-3;  // [m]
+  const double d = 0.5 * wall;
+  std::vector<PathPoint> path = {{0.0, d + kHollow}, {foot - 0.006, d + kHollow}, {foot, d}};
+  path.insert(path.end(), rim.begin(), rim.end());
+  return make_sdf_shape(make_dish(path, d), kEdge, kChord);
 }
 
 std::array<Vec3, 4> ways_in_hand() {
@@ -43,15 +49,17 @@ double touching_radius(const SdfShape& dish, double height, double ball) {
   return high;
 }
 
-/// The hand with its fingertips on a circle of this radius.
-VecX shape_hand(const Model& model, const DishCell& cell, const Vec3& middle, double radius) {
+/// The hand with its fingertips on a circle of this radius, or inside of it, the thumb most.
+VecX shape_hand(const Model& model, const DishCell& cell, const Vec3& middle, double radius, double inside = 0.0) {
   Kinematics kinematics;
   compute_kinematics(model, model.q0, VecX::Zero(model.num_v), kinematics);
   const Pose X_WH = frame_pose(kinematics, cell.hand.palm);
   const std::array<Vec3, 4> ways = ways_in_hand();
   std::vector<FrameGoal> goals;
   for (std::size_t k = 0; k < 4; ++k)
-    goals.push_back({cell.hand.tips[k], make_translation(X_WH * Vec3(middle + radius * ways[k])), Reach::kPosition});
+    goals.push_back({cell.hand.tips[k],
+                     make_translation(X_WH * Vec3(middle + (radius - (k == 3 ? 3.0 : 1.0) * inside) * ways[k])),
+                     Reach::kPosition});
   const IkResult ik = solve_ik(model, model.q0, cell.hand.joints, goals);
   require(ik.status == IkStatus::kReached, "dish_piling: the hand cannot span " + to_text(2.0 * radius) + " m, " +
                                                to_text(ik.position_error) + " m off");
@@ -117,17 +125,18 @@ Model make_dish_cell(double pot_mass, double mu, DishCell& cell) {
   Material material;
   material.mu = mu;
   builder.add_ground(Plane{}, {}, material);
-  const SdfShape bowl = make_sdf_shape(make_bowl(0.026, 0.055, 0.048, 0.004)),
-                 plate = make_sdf_shape(make_plate(0.046, 0.062, 0.022, 0.004)), pot = make_flared_pot();
+  const SdfShape bowl = make_dish_shape(0.036, 0.004, {{0.053, 0.040}}),
+                 plate = make_dish_shape(0.046, 0.004, {{0.060, 0.020}}),
+                 pot = make_dish_shape(0.040, 0.006, {{0.040, 0.050}, {0.052, 0.062}});
   const auto add = [&](const char* name, const SdfShape& shape, double mass, double x, double y, double grip,
                        double squeeze) {
     const int body = builder.add_solid(name, shape, mass, make_translation(x, y, 1e-5), material);
-    cell.dishes.push_back({name, body, shape, mass, grip, squeeze, {}, {}, {}});
+    cell.dishes.push_back({name, body, shape, mass, grip, squeeze, {}, {}, {}, {}});
   };
-  add("bowl1", bowl, 0.1, 0.50, 0.0, 0.045, 8.0);
-  add("bowl2", bowl, 0.1, 0.40, 0.26, 0.045, 8.0);
-  add("plate", plate, 0.1, 0.48, -0.27, 0.019, 8.0);
-  add("pot", pot, pot_mass, 0.58, 0.27, 0.045, 8.0 * pot_mass);
+  add("bowl1", bowl, 0.1, 0.50, 0.0, 0.0405, 12.0);
+  add("bowl2", bowl, 0.1, 0.40, 0.26, 0.0405, 12.0);
+  add("plate", plate, 0.1, 0.48, -0.27, 0.0205, 12.0);
+  add("pot", pot, pot_mass, 0.58, 0.27, 0.046, 9.0 * pot_mass);
   Material rubber;
   rubber.mu = kTipMu;
   const std::vector<Geom>& geoms = builder.so_far().geoms;
@@ -136,7 +145,9 @@ Model make_dish_cell(double pot_mass, double mu, DishCell& cell) {
     for (const Dish& dish : cell.dishes)
       for (int a = 0; a < static_cast<int>(geoms.size()); ++a)
         for (int b = 0; b < static_cast<int>(geoms.size()); ++b)
-          if (geoms[a].body == tip.body && geoms[b].body == dish.body) pairs.emplace_back(a, b);
+          if ((geoms[a].body == tip.body || geoms[a].body == builder.so_far().bodies[tip.body].parent) &&
+              geoms[b].body == dish.body)
+            pairs.emplace_back(a, b);
   for (const auto& [a, b] : pairs) builder.add_pair(a, b, rubber);
   Model model = builder.build();
 
@@ -150,7 +161,8 @@ Model make_dish_cell(double pot_mass, double mu, DishCell& cell) {
   for (Dish& dish : cell.dishes) {
     const double radius = touching_radius(dish.shape, dish.grip_height, cell.hand.tip_radius);
     dish.middle = kMiddle + (radius - kLeast) * kThumbWay;
-    dish.closed = shape_hand(model, cell, dish.middle, radius);
+    dish.touching = shape_hand(model, cell, dish.middle, radius + kNear);
+    dish.closed = shape_hand(model, cell, dish.middle, radius, kInside);
     dish.open = shape_hand(model, cell, dish.middle, radius + kOpening);
   }
   return model;

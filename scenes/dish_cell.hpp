@@ -11,11 +11,11 @@ struct Dish {
   std::string name;
   int body = -1;
   SdfShape shape;
-  double mass = 0.0;           // [kg]
-  double grip_height = 0.0;    // of the fingertips over the dish's foot [m]
-  double squeeze = 0.0;        // of the thumb, against the fingers' together [N]
-  Vec3 middle = Vec3::Zero();  // of the fingertips around it, seen from the palm [m]
-  VecX open, closed;           // joints of the hand: around the dish, and on it
+  double mass = 0.0;            // [kg]
+  double grip_height = 0.0;     // of the fingertips over the dish's foot [m]
+  double squeeze = 0.0;         // of the thumb, against the fingers' together [N]
+  Vec3 middle = Vec3::Zero();   // of the fingertips around it, seen from the palm [m]
+  VecX open, touching, closed;  // joints of the hand: around the dish, almost on it, and a little inside of it
 };
 
 struct DishCell {

@@ -13,8 +13,9 @@
 namespace almond::scenes {
 namespace {
 
-constexpr double kAbove = 0.24;  // height of the fingertips on the way from dish to dish [m]
-constexpr double kDrop = 0.001;  // how far above its place a dish is let go [m]
+constexpr double kMargin = 1e-4;  // within which contacts are looked for [m]
+constexpr double kAbove = 0.24;   // height of the fingertips on the way from dish to dish [m]
+constexpr double kDrop = 0.001;   // how far above its place a dish is let go [m]
 
 /// What the palm, the fingers and their forces do in a phase, each from where it is.
 struct Move {
@@ -51,6 +52,10 @@ struct PilingRun {
 };
 
 Pose pose_of(Simulation& sim, const Dish& dish) { return sim.kinematics().X_WB[dish.body]; }
+
+Pose pose_in_palm(Simulation& sim, const PilingRun& run, const Dish& dish) {
+  return frame_pose(sim.kinematics(), run.cell.hand.palm).inverse() * pose_of(sim, dish);
+}
 
 void begin_move(PilingRun& run, const Move& move) {
   std::vector<Pose> points = {Pose{run.cell.R_WH, run.palm}};
@@ -114,10 +119,15 @@ void add_phases(PilingRun* run, int index) {
   phases.push_back(make_phase(run, name("lower"), 0.9, [=](Simulation& sim) {
     return Move{{around(sim, pose_of(sim, *dish).p.z() + dish->grip_height)}, {0.8}, {}};
   }));
-  phases.push_back(make_phase(run, name("grasp"), 0.8, [=](Simulation&) {
-    return Move{{run->palm}, {0.8}, dish->closed, 0.0, 0.4, dish->squeeze, 0.0, 0.35, 0.3};
+  phases.push_back(make_phase(run, name("close"), 0.4, [=](Simulation&) {
+    return Move{{run->palm}, {0.4}, dish->touching, 0.0, 0.4};
   }));
-  Phase lift = make_phase(run, name("lift"), 1.1, [=](Simulation&) {
+  phases.push_back(make_phase(run, name("grasp"), 0.7, [=](Simulation&) {
+    return Move{{run->palm}, {0.7}, dish->closed, 0.0, 0.6, dish->squeeze, 0.0, 0.0, 0.6};
+  }));
+  Phase lift = make_phase(run, name("lift"), 1.1, [=](Simulation& sim) {
+    run->carried = index;
+    run->seen.held = pose_in_palm(sim, *run, *dish);
     return Move{{run->palm, lifted_to(kAbove)}, {0.3, 0.8}, {}, 0.0, 0.0, dish->squeeze, weight, 0.0, 0.3};
   });
   lift.check = [=](Simulation& sim) {
@@ -138,6 +148,7 @@ void add_phases(PilingRun* run, int index) {
   place.check = [=](Simulation&) { return std::vector<Check>{{"slip_mm", 1e3 * run->seen.slip, 0.0, 5.0}}; };
   phases.push_back(place);
   phases.push_back(make_phase(run, name("release"), 0.9, [=](Simulation&) {
+    run->carried = -1;
     return Move{{run->palm}, {0.9}, dish->open, 0.35, 0.5, 0.0, 0.0, 0.0, 0.3};
   }));
   Phase retreat = make_phase(run, name("retreat"), 0.9, [=](Simulation&) {
@@ -153,26 +164,15 @@ void add_phases(PilingRun* run, int index) {
   phases.push_back(retreat);
 }
 
-/// The part of a phase's name behind the comma says whether the dish is in the air.
-int carried_dish(const PilingRun& run) {
-  if (run.task.over() || run.task.current >= run.task.phases.size() || !run.task.begun) return -1;
-  const std::size_t phase = run.task.current;
-  const std::size_t part = phase % 8;
-  return part >= 3 && part <= 5 && phase < 24 ? static_cast<int>(phase / 8) + 1 : -1;
-}
-
 void watch(Simulation& sim, const StepReport& report, PilingRun& run) {
   Seen& seen = run.seen;
   const Kinematics& kinematics = sim.kinematics();
   seen.deepest = std::max(seen.deepest, report.penetration);
-  const int carried = carried_dish(run);
-  if (carried >= 0) {
-    const Pose held = frame_pose(kinematics, run.cell.hand.palm).inverse() * pose_of(sim, run.cell.dishes[carried]);
-    if (carried != run.carried) seen.held = held;
+  if (run.carried >= 0 && !run.task.over()) {
+    const Pose held = pose_in_palm(sim, run, run.cell.dishes[run.carried]);
     seen.slip = std::max(seen.slip, (held.p - seen.held.p).norm());
     seen.turn = std::max(seen.turn, log_so3(held.R * seen.held.R.transpose()).norm());
   }
-  run.carried = carried;
   if (!run.watch_rest && !run.task.over()) return;
   for (int i = 0; i < run.piled; ++i) {
     const int body = run.cell.dishes[i].body;
@@ -217,6 +217,7 @@ Scene make_piling(const std::vector<double>& given, std::uint64_t /*seed*/) {
   Scene scene;
   scene.name = "dish_piling";
   scene.model = make_dish_cell(given[0], given[1], run->cell);
+  scene.options.collision.margin = kMargin;
   run->q = scene.model.q0;
   run->fingers = positions_of(scene.model, run->q, run->cell.hand.joints);
   Kinematics kinematics;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* kFile = "allegro_hand_description/urdf/allegro_right_hand.urdf";
 constexpr const char* kName = "allegro";
+constexpr double kRotor = 1e-3;  // of a small motor behind a gear of 369 to 1, as the hand has [kg m²]
 
 /// The hand alone, on the ground.
 UrdfRobot read_hand(ModelBuilder& builder, std::vector<Look>* looks) {
@@ -40,6 +41,7 @@ Allegro add_allegro(ModelBuilder& builder, int parent, const AllegroOptions& opt
                   true};
     if (from.parent == kGround) spec.joint.X_PJ = options.X_PF;
     spec.joint.dry_friction = spec.joint.damping = 0.0;
+    if (spec.joint.kind != JointKind::kFixed) spec.joint.armature = kRotor;
     builder.add_body(spec);
   }
   for (const Geom& from : hand.geoms) {

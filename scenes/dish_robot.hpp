@@ -20,7 +20,7 @@ inline constexpr std::array<double, 16> kAllegroReady = {-0.27, 0.68, 0.50, 0.51
 
 struct AllegroOptions {
   Pose X_PF;                                  // of its palm on the body it is mounted on
-  JointGains gains = {20.0, 0.5, kInfinity};  // of all joints; the effort limit of the file where it is less
+  JointGains gains = {30.0, 0.8, kInfinity};  // of all joints; the effort limit of the file where it is less
 };
 
 /// Adds the hand to `parent`. The file's dry friction of 5 to 12 N m, of joints whose motors give less than 1 N m, is
