@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <memory>
 
+#include "almond/load/installed_robots.hpp"
 #include "almond/view/page.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
 #include "apps/run_report.hpp"
+#include "apps/run_settings.hpp"
 #include "bench/page.hpp"
 #include "bench/summary.hpp"
 #include "scenes/problems.hpp"
@@ -86,18 +88,46 @@ bench::Report demo_report(const std::vector<bench::Run>& runs, const std::vector
   return report;
 }
 
-/// A heap of robots, as a page to play with.
-std::string demo_page() {
-  scenes::Scene scene = scenes::make_scene("quadrupeds");
+/// A scene by one solver, packed to play with; what came of it is said.
+std::string demo_run(const std::string& name, const std::string& solver, double budget_ms, std::FILE* out) {
+  SceneArguments arguments;
+  arguments.name = name;
+  arguments.solver = solver;
+  if (budget_ms > 0.0) arguments.budget_ms = budget_ms;
+  arguments.looks = true;
+  scenes::LoadedScene loaded = make_scene(arguments);
+  scenes::Scene& scene = loaded.scene;
   Simulation simulation(std::move(scene.model), scene.options);
   ReplayOptions kept;
-  kept.title = scene.name;
-  Replay replay(simulation.model(), make_looks(simulation.model(), {}), simulation.options().dt, kept);
+  kept.title = scene.name + ", " + solver;
+  Replay replay(simulation.model(), make_looks(simulation.model(), loaded.looks), simulation.options().dt, kept);
+  Progress progress;
   RunOptions options;
   options.steps = scene.steps;
   options.replay = &replay;
+  options.after_step = [&](const RunProgress& now) {
+    if (now.done % 20 == 0)
+      progress.show(kept.title + ": " + std::to_string(now.done) + " / " + std::to_string(scene.steps) + " steps");
+    return true;
+  };
   const RunRecord record = run_scene(scene, simulation, options);
-  return make_page({replay.finish(simulation, page_facts(simulation, record))});
+  progress.clear();
+  if (!record.outcome.reached.empty())
+    std::fprintf(out, "%s: %s\n", kept.title.c_str(), record.outcome.reached.c_str());
+  return replay.finish(simulation, page_facts(simulation, record));
+}
+
+/// Robots to look at: one that piles dishes, by two solvers with a millisecond a solve; a heap of them where the files
+/// of that robot are not there.
+std::string demo_page(std::FILE* out) {
+  constexpr double kBudget = 1.0;  // [ms]
+  if (!find_installed_robot("panda_description/urdf/panda.urdf").empty())
+    return make_page({demo_run("dish_piling", "pgs", kBudget, out), demo_run("dish_piling", "canal", kBudget, out)});
+  std::fprintf(
+      out,
+      "A robot that piles dishes needs the package example-robot-data (400 MB): `make peers`, then `make demo` "
+      "again. Until then, a heap of robots.\n");
+  return make_page({demo_run("quadrupeds", "auto", 0.0, out)});
 }
 
 int run_demo(const DemoOptions& options) {
@@ -145,10 +175,9 @@ int run_demo(const DemoOptions& options) {
     std::fprintf(out, "\nCurves of residual over time: %s\n", std::filesystem::absolute(options.html).c_str());
   }
   if (have_page() && !options.replay.empty()) {
-    write_output(options.replay, demo_page());
+    write_output(options.replay, demo_page(out));
     if (options.replay != "-")
-      std::fprintf(out, "Robots in a heap, to play with in a browser: %s\n",
-                   std::filesystem::absolute(options.replay).c_str());
+      std::fprintf(out, "Robots to play with in a browser: %s\n", std::filesystem::absolute(options.replay).c_str());
   }
   return kDone;
 }

@@ -125,7 +125,7 @@ Model make_dish_cell(double pot_mass, double mu, DishCell& cell) {
   Material material;
   material.mu = mu;
   builder.add_ground(Plane{}, {}, material);
-  const SdfShape bowl = make_dish_shape(0.036, 0.004, {{0.053, 0.040}}),
+  const SdfShape bowl = make_dish_shape(0.028, 0.004, {{0.053, 0.040}}),
                  plate = make_dish_shape(0.046, 0.004, {{0.060, 0.020}}),
                  pot = make_dish_shape(0.040, 0.006, {{0.040, 0.050}, {0.052, 0.062}});
   const auto add = [&](const char* name, const SdfShape& shape, double mass, double x, double y, double grip,
@@ -136,7 +136,7 @@ Model make_dish_cell(double pot_mass, double mu, DishCell& cell) {
   add("bowl1", bowl, 0.1, 0.50, 0.0, 0.0405, 12.0);
   add("bowl2", bowl, 0.1, 0.40, 0.26, 0.0405, 12.0);
   add("plate", plate, 0.1, 0.48, -0.27, 0.0205, 12.0);
-  add("pot", pot, pot_mass, 0.58, 0.27, 0.046, 9.0 * pot_mass);
+  add("pot", pot, pot_mass, 0.58, 0.27, 0.047, 13.0 * pot_mass);
   Material rubber;
   rubber.mu = kTipMu;
   const std::vector<Geom>& geoms = builder.so_far().geoms;

@@ -13,9 +13,10 @@
 namespace almond::scenes {
 namespace {
 
-constexpr double kMargin = 1e-4;  // within which contacts are looked for [m]
-constexpr double kAbove = 0.24;   // height of the fingertips on the way from dish to dish [m]
-constexpr double kDrop = 0.001;   // how far above its place a dish is let go [m]
+constexpr double kMargin = 1e-4;        // within which contacts are looked for [m]
+constexpr double kAbove = 0.24;         // height of the fingertips on the way from dish to dish [m]
+constexpr double kMostOverlap = 500.0;  // [um]
+constexpr double kDrop = 0.001;         // how far above its place a dish is let go [m]
 
 /// What the palm, the fingers and their forces do in a phase, each from where it is.
 struct Move {
@@ -233,7 +234,14 @@ Scene make_piling(const std::vector<double>& given, std::uint64_t /*seed*/) {
     double speed = 0.0;
     for (const Dish& dish : r->cell.dishes)
       speed = std::max(speed, point_velocity(sim.model(), sim.kinematics(), dish.body, pose_of(sim, dish).p).norm());
-    return std::vector<Check>{{"speed_mm_per_s", 1e3 * speed, 0.0, 1.0}};
+    std::vector<Check> checks = {{"speed_mm_per_s", 1e3 * speed, 0.0, 1.0},
+                                 {"bowl1_height_mm", 1e3 * pose_of(sim, r->cell.dishes[0]).p.z(), -0.5, 0.5},
+                                 {"deepest_um", 1e6 * r->seen.deepest, 0.0, kMostOverlap}};
+    for (std::size_t i = 1; i < r->cell.dishes.size(); ++i) {
+      const Dish &dish = r->cell.dishes[i], &below = r->cell.dishes[i - 1];
+      checks.push_back({dish.name + "_above_mm", 1e3 * (pose_of(sim, dish).p - pose_of(sim, below).p).z(), 1.0});
+    }
+    return checks;
   };
   run->task.phases.push_back(rest);
   double seconds = 0.0;
