@@ -22,10 +22,10 @@ constexpr double kTipMu = 0.8;      // rubber
 
 /// All within half a wall of a path: a foot to stand on, a wall up to the rim, or to where it flares. The middle of the
 /// bottom is a little higher than the foot, as it is with pottery, so that a dish stands on a ring.
-SdfShape make_dish_shape(double foot, double wall, const std::vector<PathPoint>& rim) {
+SdfShape make_dish_shape(double foot, double wall, double bulge, const std::vector<PathPoint>& rim) {
   constexpr double kHollow = 0.004, kEdge = 0.06, kChord = 1.5e-3;  // [m]
   const double d = 0.5 * wall;
-  std::vector<PathPoint> path = {{0.0, d + kHollow}, {foot - 0.006, d + kHollow}, {foot, d}};
+  std::vector<PathPoint> path = {{0.0, d + kHollow}, {foot - 0.006, d + kHollow}, {foot, d, bulge}};
   path.insert(path.end(), rim.begin(), rim.end());
   return make_sdf_shape(make_dish(path, d), kEdge, kChord);
 }
@@ -125,9 +125,9 @@ Model make_dish_cell(double pot_mass, double mu, DishCell& cell) {
   Material material;
   material.mu = mu;
   builder.add_ground(Plane{}, {}, material);
-  const SdfShape bowl = make_dish_shape(0.028, 0.004, {{0.053, 0.040}}),
-                 plate = make_dish_shape(0.046, 0.004, {{0.060, 0.020}}),
-                 pot = make_dish_shape(0.040, 0.006, {{0.040, 0.050}, {0.052, 0.062}});
+  const SdfShape bowl = make_dish_shape(0.028, 0.004, 0.0875, {{0.053, 0.040}}),
+                 plate = make_dish_shape(0.046, 0.004, 0.0, {{0.060, 0.020}}),
+                 pot = make_dish_shape(0.040, 0.006, 0.0, {{0.040, 0.050}, {0.052, 0.062}});
   const auto add = [&](const char* name, const SdfShape& shape, double mass, double x, double y, double grip,
                        double squeeze) {
     const int body = builder.add_solid(name, shape, mass, make_translation(x, y, 1e-5), material);

@@ -264,7 +264,7 @@ Scene make_piling(const std::vector<double>& given, std::uint64_t /*seed*/) {
 SceneInfo describe_dish_piling() {
   return {"dish_piling",
           "a Panda with an Allegro hand piles bowls, a plate and a heavy pot (needs example-robot-data)",
-          {{"pot", 5.0, "mass of the pot [kg]"}, {"mu", 0.5, "friction coefficient of the dishes"}},
+          {{"pot", 5.0, "mass of the pot [kg]"}, {"mu", 0.3, "friction coefficient of the dishes"}},
           make_piling};
 }
 
