@@ -111,6 +111,7 @@ Report bench_paper(const BenchOptions& options) {
   report.parts.push_back(run_bolt_nut(options));
   const std::vector<DishCases> dishes = sort_dish_cases(options);
   report.parts.push_back(run_dishes(dishes, options));
+  report.parts.push_back(run_robot_tasks(options));
   report.parts.push_back(run_pouring(options));
   report.parts.push_back(run_robot_pouring(options));
   report.parts.push_back(run_canal_ablation(dishes, options));

@@ -55,6 +55,8 @@ struct DishCases {
 [[nodiscard]] Report run_pouring(const BenchOptions& options);
 /// The same with the G1 that takes the bottle and pours.
 [[nodiscard]] Report run_robot_pouring(const BenchOptions& options);
+/// Sec. VII-A and VII-B: robots screw a nut on and pile dishes within a limit of time per step.
+[[nodiscard]] Report run_robot_tasks(const BenchOptions& options);
 /// Table I.
 [[nodiscard]] Report run_engines(const BenchOptions& options);
 
