@@ -221,6 +221,8 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
   compute_motion(model, w.kinematics, options.dt, w.motion);
   find_contacts(model, options, w, report);
   find_velocities(model, options, inputs, w, state, state, report);
+  // An answer that was cut off says nothing about what was looked for too near, and leaves no time for more.
+  const auto in_time = [&] { return report.status != Status::kTimeBudget; };
   const auto look_again = [&] {
     report.looked_twice = true;
     find_velocities(model, options, inputs, w, state, w.first_look, report);
@@ -230,12 +232,12 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
     find_contacts(model, options, w, report);
     look_again();
   }
-  for (int round = 0; round < 2 && !w.contacts.spare.empty(); ++round) {
+  for (int round = 0; round < 2 && in_time() && !w.contacts.spare.empty(); ++round) {
     remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
     if (!take_in_spares(model, options, state, w)) break;
     look_again();
   }
-  for (int round = 0; round < 3; ++round) {  // what turns fast ends elsewhere than J v says
+  for (int round = 0; round < 3 && in_time(); ++round) {  // what turns fast ends elsewhere than J v says
     bool far = find_end(model, options, state, w);
     while (far && report.paths_bent < 2 * (round + 1) && bend_paths(model, options, w)) {
       ++report.paths_bent;

@@ -10,7 +10,6 @@ namespace almond {
 namespace {
 
 constexpr int kProbeSweeps = 100, kProbeAnderson = 5;
-constexpr int kFallbackSweeps = 8;
 constexpr double kCheap = 5.0;                                   // price up to which a warm start goes straight to SPN
 constexpr double kChanged = 0.02;                                // natural map of a start that is worth a new look
 constexpr double kAffordable = 20.0;                             // price up to which that look is taken
@@ -102,14 +101,6 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
                       double* lambda) {
   if (round == 0) {
     ws.newton_price = 0.0;
-    if (monitor.deadline_ms > 0.0 && has_many_rows(island)) {
-      // Time may be over within the first Newton step: a few sweeps are better than where it started.
-      PgsOptions pgs;
-      pgs.max_sweeps = kFallbackSweeps;
-      const Status status = solve_pgs(island, pgs, monitor, ws.pgs, lambda);
-      if (is_final(status) || monitor.out_of_iterations()) return status;
-      std::copy_n(monitor.best_lambda(), island.rows, lambda);
-    }
     const bool crowd = monitor.max_work > 0.0 && island.nodes.size() > kCrowd;
     if (!crowd && options.prefer_stick && island.num_contacts > 1 && monitor.best_natural() > kChanged) {
       ws.newton_price = monitor.newton_price = newton_price(island, ws.spn.surrogate.factor());
