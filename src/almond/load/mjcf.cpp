@@ -75,7 +75,6 @@ void start_at_keyframe(ModelBuilder& builder, const MjcfFile& file, const std::s
 
 #ifndef ALMOND_HAVE_MUJOCO
 
-
 namespace {
 [[noreturn]] void refuse(const std::string& place) {
   throw Error(place +
@@ -90,7 +89,6 @@ MjcfFile add_mjcf_text(ModelBuilder&, const std::string&, const std::string&, co
 }
 
 #else
-
 
 std::string MjcfReader::name_of(const int* addresses, int id, const std::string& otherwise) const {
   const std::string name = m.names + addresses[id];
