@@ -78,6 +78,24 @@ TEST_P(EverySolver, BelowRoundingItEnds) {
   }
 }
 
+TEST_P(JamAware, AWarmStartWithoutTimeIsSweptNotLost) {
+  // No time at all: what comes back are sweeps of Gauss-Seidel from the start, never a step that was cut off.
+  const NamedProblem named = scenes::make_tower(5, 10.0);
+  Solution solution = testing::solve_with(named.problem, SolverKind::kAuto, 1e-8);
+  solution.lambda *= 0.97;
+  const VecX start = solution.lambda;
+  const double before = make_certificate(named.problem, compute_velocity(named.problem, start), start).natural_map;
+  Settings settings;
+  settings.solver = GetParam();
+  settings.warm_start = true;
+  settings.budget_ms = 1e-6;
+  Workspace workspace;
+  EXPECT_EQ(solve(named.problem, settings, workspace, solution), Status::kTimeBudget);
+  EXPECT_LT(solution.certificate.natural_map, before);
+  EXPECT_GT(solution.info.pgs_sweeps, 3);
+  testing::expect_finite(solution);
+}
+
 TEST_P(JamAware, LeastViolatingAnswerIsReturned) {
   // Floor and ceiling both demand 0.1 m/s of a ball that they hold fast: at best each is missed by 0.1.
   const NamedProblem named = scenes::make_opposed_penetrations();
