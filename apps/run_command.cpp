@@ -204,6 +204,9 @@ int run_run(RunArguments& arguments) {
   require(!arguments.fps || (*arguments.fps > 0.0 && std::isfinite(*arguments.fps)),
           "--fps " + to_text(arguments.fps.value_or(0.0)) + ": expected frames per simulated second > 0");
   if (!arguments.trajectory.empty()) check_trajectory_size(scene.model, scene.steps, arguments.trajectory);
+  require(!scene.has_task || arguments.load_state.empty(),
+          "--load-state: " + scene.name +
+              " is a task, and a state does not know how far one is; expected a run from its start");
   Simulation simulation(std::move(scene.model), scene.options, arguments.scene.seed);
   if (!arguments.load_state.empty())
     simulation.state() = deserialize(read_file(arguments.load_state), simulation.model(), arguments.load_state);

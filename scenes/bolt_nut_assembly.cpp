@@ -248,6 +248,7 @@ Scene make_assembly(const std::vector<double>& given, std::uint64_t /*seed*/) {
   double seconds = 0.5;
   for (const Phase& phase : run->task.phases) seconds += phase.duration;
   scene.steps = static_cast<int>(std::ceil(seconds / scene.options.dt));
+  scene.has_task = true;
   scene.control = [run](Simulation& sim) { advance(run->task, sim); };
   scene.observe = [run](Simulation& sim, const StepReport& report) { watch(sim, report, *run); };
   scene.judge = [run](Simulation& sim) {

@@ -147,6 +147,7 @@ Scene make_regrasp(const std::vector<double>& given, std::uint64_t /*seed*/) {
   double seconds = 0.1;
   for (const Phase& phase : run->task.phases) seconds += phase.duration;
   scene.steps = static_cast<int>(std::ceil(seconds / scene.options.dt));
+  scene.has_task = true;
   scene.control = [run](Simulation& sim) { advance(run->task, sim); };
   scene.observe = [run](Simulation& sim, const StepReport& report) {
     const double angle = yaw_of(sim.kinematics().X_WB[run->nut].R);

@@ -247,13 +247,16 @@ Scene make_piling(const std::vector<double>& given, std::uint64_t /*seed*/) {
   double seconds = 0.0;
   for (const Phase& phase : run->task.phases) seconds += phase.duration;
   scene.steps = static_cast<int>(std::ceil(seconds / scene.options.dt)) + 2;
+  scene.has_task = true;
   scene.control = [run](Simulation& sim) { advance(run->task, sim); };
   scene.observe = [run](Simulation& sim, const StepReport& report) { watch(sim, report, *run); };
   scene.judge = [run](Simulation& sim) { return judge(sim, *run); };
-  const int first = run->cell.hand.first_body;
-  scene.make_looks = [first] {
+  const int first = run->cell.hand.first_body, flange = run->cell.panda.flange;
+  scene.make_looks = [first, flange] {
     std::vector<Look> looks = panda_looks({}), hand = allegro_looks(first);
     looks.insert(looks.end(), hand.begin(), hand.end());
+    looks.push_back(
+        {"bracket", flange, make_translation(0.0, 0.0, 0.01), Cylinder{0.03, 0.012}, Look::Role::kVisual, {}});
     return looks;
   };
   return scene;

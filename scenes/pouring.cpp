@@ -119,6 +119,7 @@ Scene make_pouring_scene(const PouringOptions& options) {
   double duration = 0.0;
   for (const Phase& phase : p->task.phases) duration += phase.duration;
   scene.steps = static_cast<int>(std::lround(duration / scene.options.dt)) + 1;
+  scene.has_task = true;
   scene.control = [p](Simulation& sim) {
     if (sim.state().steps == 0) {  // a run begins, perhaps not the first one
       p->task = make_pouring_task(p.get());
@@ -139,7 +140,7 @@ Scene make_pouring_scene(const PouringOptions& options) {
 SceneInfo describe_pouring() {
   const PouringOptions defaults;
   return {"pouring",
-          "a humanoid takes a bottle of heavy balls and pours them into a jar",
+          "a humanoid takes a bottle of heavy balls and pours them into a jar (needs example-robot-data)",
           {{"balls", static_cast<double>(defaults.balls), "number, 60 at most"},
            {"grip", defaults.grip, "torque of a finger [N m]"},
            {"stiffness", defaults.stiffness, "of the finger joints [N m/rad]"}},

@@ -36,6 +36,7 @@ struct Scene {
   int steps = 720;  // of a run without --steps
   /// Before each step: inputs from the time and the state. May be empty.
   std::function<void(Simulation&)> control;
+  bool has_task = false;  // `control` remembers how far it is, which no state holds: it cannot go on from one
   /// After each step. May be empty.
   std::function<void(Simulation&, const StepReport&)> observe;
   /// After the last step. May be empty.
