@@ -56,8 +56,9 @@ namespace {
 constexpr std::size_t kCrowdNodes = 20;
 constexpr double kRoundingNatural = 1e-11;
 constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the caller set no limit at all
-constexpr int kFirstSweeps = 8;            // of a step that must end in time,
-constexpr double kSweepShare = 0.3;        // and the share of its time for sweeps at the end
+constexpr double kShortTime = 0.05;        // [ms] per constraint: a budget below it may not be enough; then
+constexpr int kFirstSweeps = 8;            // a step begins with sweeps,
+constexpr double kSweepShare = 0.3;        // and keeps a share of its time for more at the end
 
 SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
   SubAdmmOptions o;
@@ -346,13 +347,14 @@ void observe_start(bool warm, IslandScratch& s) {
   if (warm && !(s.monitor.observe(s.lambda.data()) <= cold)) std::swap(s.lambda, s.zero);
 }
 
-/// Whether a step must end in time: sweeps before and after the method proper see to it that what comes back is
-/// usable whenever that is. Each sweep improves on the impulses of the step before; a Newton or ADMM iteration that is
-/// cut off does not.
-bool must_end_in_time(const Settings& settings) {
+/// Whether a step must end in a time that may not be enough: sweeps before and after the method proper see to it that
+/// what comes back is usable whenever that is. Each sweep improves on the impulses of the step before; a Newton or ADMM
+/// iteration that is cut off does not.
+bool is_short_of_time(const Settings& settings, const Island& island) {
   const bool ours = settings.solver == SolverKind::kAuto || settings.solver == SolverKind::kCanal ||
                     settings.solver == SolverKind::kSubAdmm || settings.solver == SolverKind::kSpn;
-  return ours && settings.budget_ms > 0.0 && settings.warm_start && settings.max_iterations == 0;
+  return ours && settings.warm_start && settings.max_iterations == 0 && settings.budget_ms > 0.0 &&
+         settings.budget_ms < kShortTime * island.num_constraints;
 }
 
 /// Sweeps from the best that is known; `count` 0: until the island's time is up.
@@ -376,16 +378,16 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
     if (!settings.fixed_iterations) observe_start(settings.warm_start, s);
     s.monitor.trace(s.lambda.data(), 0);
   }
-  const bool in_time = must_end_in_time(settings), sweeps_first = in_time && round == 0 && !s.monitor.solved();
-  if (sweeps_first) sweep(island, kFirstSweeps, s);
+  const bool hurry = is_short_of_time(settings, island);
+  if (hurry && round == 0 && !s.monitor.solved()) sweep(island, kFirstSweeps, s);
   const double end = s.monitor.deadline_ms;
-  if (in_time && end > 0.0) {
+  if (hurry && end > 0.0) {
     const double now = w.clock.watch.elapsed_ms();
     s.monitor.deadline_ms = now + (1.0 - kSweepShare) * (end - now);
   }
   s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, round, pool, s);
   s.monitor.deadline_ms = end;
-  if (in_time && s.status == Status::kTimeBudget) sweep(island, 0, s);
+  if (hurry && s.status == Status::kTimeBudget) sweep(island, 0, s);
   if (s.monitor.solved()) s.status = Status::kSolved;
   // Another round for what ran out of its own share of the time, or is worth one more approach.
   if (s.status == Status::kTimeBudget && s.monitor.exhausted()) s.status = Status::kMaxIterations;
