@@ -163,7 +163,7 @@ Report run_robot_pouring(const BenchOptions& options) {
     ScalingRun run;
     run.scene = scenes::make_pouring_scene({.balls = balls});
     run.balls = balls;
-    run.every = options.quick ? 120 : 16;
+    run.every = options.quick ? 120 : 64;
     run.name = "robot_pour";
     run.is_held = scenes::is_bottle_lifted;
     sizes.push_back(measure_scaling(run, options));

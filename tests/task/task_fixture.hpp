@@ -55,6 +55,13 @@ inline ModelBuilder make_panda() {
   if (::almond::find_installed_robot(::almond::testing::kPanda).empty()) \
   GTEST_SKIP() << "example-robot-data is not installed"
 
+// A whole task takes minutes where every access is checked; its steps are no others than those of shorter tests.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ALMOND_RUNS_A_WHOLE_TASK() GTEST_SKIP() << "too long under a sanitizer"
+#else
+#define ALMOND_RUNS_A_WHOLE_TASK() static_cast<void>(0)
+#endif
+
 /// A position of each joint within its limits, ±π where it has none; the others as they start.
 inline VecX draw_positions(const Model& model, const std::vector<int>& joints, scenes::Random& random) {
   VecX q = model.q0;

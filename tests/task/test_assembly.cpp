@@ -24,6 +24,7 @@ double metric(const scenes::Outcome& outcome, const std::string& name) {
 
 TEST(Assembly, ThePandaScrewsTheNutOn) {
   ALMOND_NEEDS_PANDA();
+  ALMOND_RUNS_A_WHOLE_TASK();
   testing::SceneRun run(scenes::make_scene("bolt_nut_assembly", {{"turns", 2.1}, {"speed", 3.3}}));
   for (int i = 0; i < run.scene.steps; ++i) run.scene.observe(run.sim, run.step());
   const scenes::Outcome outcome = run.scene.judge(run.sim);
@@ -44,6 +45,7 @@ TEST(Assembly, ThePandaScrewsTheNutOn) {
 
 TEST(Assembly, TheHandTakesTheNutByItsFlats) {
   ALMOND_NEEDS_PANDA();
+  ALMOND_RUNS_A_WHOLE_TASK();
   testing::SceneRun run(scenes::make_scene("bolt_nut_regrasp", {{"grasps", 1.0}, {"speed", 2.6}}));
   for (int i = 0; i < run.scene.steps; ++i) run.scene.observe(run.sim, run.step());
   const scenes::Outcome outcome = run.scene.judge(run.sim);

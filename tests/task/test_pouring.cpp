@@ -7,6 +7,7 @@
 #include "almond/load/installed_robots.hpp"
 #include "scenes/bottle.hpp"
 #include "scenes/pouring.hpp"
+#include "tests/task/task_fixture.hpp"
 
 namespace almond {
 namespace {
@@ -23,6 +24,7 @@ double metric(const scenes::Outcome& outcome, const std::string& name) {
 
 TEST(Pouring, HasTheJointsAndTheBallsOfThePaper) {
   ALMOND_NEEDS_G1();
+  ALMOND_RUNS_A_WHOLE_TASK();  // hulls of all its meshes
   const scenes::Scene scene = scenes::make_pouring_scene({.balls = 45});
   const Model& model = scene.model;
   EXPECT_EQ(model.num_v, 28 + 6 + 6 + 45 * 6);  // two arms with hands, bottle, jar, balls
@@ -33,6 +35,7 @@ TEST(Pouring, HasTheJointsAndTheBallsOfThePaper) {
 
 TEST(Pouring, AllBallsEndInTheJar) {
   ALMOND_NEEDS_G1();
+  ALMOND_RUNS_A_WHOLE_TASK();
   scenes::Scene scene = scenes::make_pouring_scene({.balls = 9});
   Simulation sim(scene.model, scene.options);
   for (int k = 0; k < scene.steps; ++k) {

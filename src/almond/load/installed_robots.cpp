@@ -52,7 +52,9 @@ std::string find_installed_robot(const std::string& file) {
 std::string need_installed_robot(const std::string& file) {
   const std::string path = find_installed_robot(file), folder = find_robot_folder(),
                     named = environment("ALMOND_ROBOTS");
-  require(named.empty() || !folder.empty(), file + ": ALMOND_ROBOTS is \"" + named + "\", which is no folder");
+  require(named.empty() || !folder.empty(),
+          file + ": ALMOND_ROBOTS is \"" + named +
+              "\", which is no folder; expected the folder robots of `pip install example-robot-data`");
   require(
       !path.empty(),
       file + (folder.empty() ? ": the package example-robot-data is not installed: `make peers` in a checkout, or "
