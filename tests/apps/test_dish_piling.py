@@ -48,4 +48,4 @@ def test_bad_values_are_named(almond):
 
 def test_missing_robots_are_named(almond, tmp_path):
     result = almond("run", "dish_piling", "--steps", 1, env={"ALMOND_ROBOTS": str(tmp_path / "nowhere")})
-    assert result.code == 2 and "example-robot-data is not installed" in result.err, result.err
+    assert result.code == 2 and "ALMOND_ROBOTS is" in result.err and "example-robot-data" in result.err, result.err
