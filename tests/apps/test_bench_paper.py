@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-PARTS = ["engines", "bolt_nut", "dishes", "pouring", "robot_pouring", "canal_ablation", "subadmm_ablation"]
+PARTS = ["engines", "bolt_nut", "dishes", "robot_tasks", "pouring", "robot_pouring", "canal_ablation", "subadmm_ablation"]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_the_default_solver_solves_every_pile(paper):
 
 def test_inner_loops_of_the_cascade_never_fail(paper):
     report, *_ = paper
-    rows = [row for row in report["tables"]["table2"] if row["method"] == "CANAL"]
+    rows = [row for row in report["tables"]["table2"] if row["method"] == "CANAL" and row["penalty"] == 100]
     assert [row["wrench"] for row in rows] == [0.1, 1.0, 3.0]
     assert all(row["failure %"] == 0.0 for row in rows)
     # The paper's 30.55 steps and 8.22 decades, on wrenches of its own.
