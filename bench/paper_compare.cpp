@@ -80,9 +80,10 @@ void run_on_delassus(const BenchProblem& problem, const Method& method, Outcome&
   Course course;
   course.times = time_delassus_pgs(problem.problem, method.traced_iterations, 3);
   add_course(course, outcome);
+  double fixed = kInfinity;  // after as many sweeps
   for (const TracePoint& point : outcome.runs.back().curve)
-    if (point.iteration <= method.traced_iterations) course.residuals = {point.residual};
-  outcome.residual_fixed.push_back(course.residuals.back());
+    if (point.iteration <= method.traced_iterations) fixed = point.residual;
+  outcome.residual_fixed.push_back(fixed);
 }
 
 double first_iteration_below(const Run& run, double target) {

@@ -6,6 +6,7 @@
 
 #include "almond/load/installed_robots.hpp"
 #include "bench/paper_scaling.hpp"
+#include "scenes/metrics.hpp"
 #include "scenes/pouring.hpp"
 
 namespace almond::bench {
@@ -28,12 +29,6 @@ struct OwnRun {
   bool done = false;
   std::string reached;
 };
-
-double metric(const scenes::Outcome& outcome, const std::string& name) {
-  for (const scenes::Metric& m : outcome.metrics)
-    if (m.name == name) return m.value;
-  return kNaN;
-}
 
 /// `method` null: the default solver, to 1e-8.
 OwnRun run_task(const FixedMethod* method, const scenes::PouringOptions& pouring, const BenchOptions& options) {
@@ -61,8 +56,8 @@ OwnRun run_task(const FixedMethod* method, const scenes::PouringOptions& pouring
   }
   const scenes::Outcome outcome = scene.judge(sim);
   run.count = scenes::count_balls(sim);
-  run.slip_mm = metric(outcome, "slip_mm");
-  run.deepest_um = metric(outcome, "deepest_um");
+  run.slip_mm = scenes::metric_of(outcome, "slip_mm");
+  run.deepest_um = scenes::metric_of(outcome, "deepest_um");
   run.residual = mean(residuals);
   run.shake = mean(shakes);
   run.done = outcome.success.value_or(false);

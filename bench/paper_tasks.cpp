@@ -5,6 +5,7 @@
 
 #include "almond/load/installed_robots.hpp"
 #include "bench/paper.hpp"
+#include "scenes/metrics.hpp"
 
 namespace almond::bench {
 namespace {
@@ -24,12 +25,6 @@ struct TaskRun {
   double cut = 0.0;  // share of the steps that ended above the tolerance [%]
   std::vector<double> solve_ms, residuals;
 };
-
-double metric(const scenes::Outcome& outcome, const std::string& name) {
-  for (const scenes::Metric& m : outcome.metrics)
-    if (m.name == name) return m.value;
-  return kNaN;
-}
 
 TaskRun run_task(const TaskOfPaper& task, SolverKind solver, const BenchOptions& options) {
   std::vector<std::pair<std::string, double>> given;
@@ -52,9 +47,9 @@ TaskRun run_task(const TaskOfPaper& task, SolverKind solver, const BenchOptions&
   const scenes::Outcome outcome = scene.judge(sim);
   run.done = outcome.success.value_or(false);
   run.reached = outcome.reached;
-  run.deepest_um = metric(outcome, "deepest_um");
-  run.figure = metric(outcome, task.figure);
-  run.jitter = metric(outcome, "jitter_mm_per_s");
+  run.deepest_um = scenes::metric_of(outcome, "deepest_um");
+  run.figure = scenes::metric_of(outcome, task.figure);
+  run.jitter = scenes::metric_of(outcome, "jitter_mm_per_s");
   return run;
 }
 

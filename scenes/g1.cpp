@@ -4,6 +4,7 @@
 
 #include "almond/load/installed_robots.hpp"
 #include "almond/load/urdf.hpp"
+#include "scenes/robots.hpp"
 
 namespace almond::scenes {
 namespace {
@@ -71,15 +72,6 @@ G1 add_g1(ModelBuilder& builder, const G1Options& options) {
   return g1;
 }
 
-std::vector<Look> g1_looks(const G1Options& options) {
-  ModelBuilder builder;
-  FileNotes notes;
-  std::vector<Look> looks;
-  FileOptions file = file_options(options);
-  file.meshes = MeshUse::kNone;
-  file.looks = &looks;
-  add_urdf(builder, need_installed_robot(kFile), file, notes);
-  return looks;
-}
+std::vector<Look> g1_looks(const G1Options& options) { return read_looks(kFile, file_options(options)); }
 
 }  // namespace almond::scenes

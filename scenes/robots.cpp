@@ -46,16 +46,17 @@ Panda add_panda(ModelBuilder& builder, const PandaOptions& options) {
   return panda;
 }
 
-std::vector<Look> panda_looks(const PandaOptions& options) {
+std::vector<Look> read_looks(const std::string& file, FileOptions options) {
   ModelBuilder builder;
   FileNotes notes;
   std::vector<Look> looks;
-  FileOptions file = file_options(options);
-  file.meshes = MeshUse::kNone;
-  file.looks = &looks;
-  add_urdf(builder, need_installed_robot(kPandaFile), file, notes);
+  options.meshes = MeshUse::kNone;
+  options.looks = &looks;
+  add_urdf(builder, need_installed_robot(file), options, notes);
   return looks;
 }
+
+std::vector<Look> panda_looks(const PandaOptions& options) { return read_looks(kPandaFile, file_options(options)); }
 
 void aim_arm(Simulation& sim, const Panda& panda, const BodyFrame& frame, const Pose& goal, VecX& q) {
   IkOptions options;

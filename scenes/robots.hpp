@@ -35,6 +35,8 @@ struct Panda {
 /// Throws Error that says how to install it where example-robot-data is absent.
 Panda add_panda(ModelBuilder& builder, const PandaOptions& options);
 
+/// What is only seen of a robot of example-robot-data, without the shapes that collide.
+[[nodiscard]] std::vector<Look> read_looks(const std::string& file, FileOptions options);
 /// How it looks, where it is the first robot of a model.
 [[nodiscard]] std::vector<Look> panda_looks(const PandaOptions& options);
 

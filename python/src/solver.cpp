@@ -88,10 +88,6 @@ nb::dict fields_of(const ContactProblem& problem) {
   return result;
 }
 
-VecX vector_of(const std::vector<double>& values) {
-  return Eigen::Map<const VecX>(values.data(), static_cast<Eigen::Index>(values.size()));
-}
-
 struct PyWorkspace {
   Workspace workspace;
   std::atomic<bool> busy{false};
@@ -112,7 +108,7 @@ std::unique_ptr<Solution> solve_problem(const ContactProblem& problem, const nb:
     settings.warm_start = true;
   } else if (settings.warm_start) {
     if (problem.lambda0.empty()) raise_value_error("warm_start: the problem has no lambda0, expected one, or start=");
-    solution->lambda = vector_of(problem.lambda0);
+    solution->lambda = MapConstVec(problem.lambda0.data(), std::ssize(problem.lambda0));
   }
   const Busy busy(ws.busy, "this workspace");
   nb::gil_scoped_release release;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "almond/model/thread.hpp"
+#include "scenes/metrics.hpp"
 #include "tests/common/helpers.hpp"
 #include "tests/sim/sim_fixture.hpp"
 #include "tests/task/task_fixture.hpp"
@@ -16,12 +17,6 @@ namespace {
 using testing::error_of;
 using testing::expect_words;
 
-double metric(const scenes::Outcome& outcome, const std::string& name) {
-  for (const scenes::Metric& metric : outcome.metrics)
-    if (metric.name == name) return metric.value;
-  return kNaN;
-}
-
 TEST(Assembly, ThePandaScrewsTheNutOn) {
   ALMOND_NEEDS_PANDA();
   ALMOND_RUNS_A_WHOLE_TASK();
@@ -31,8 +26,8 @@ TEST(Assembly, ThePandaScrewsTheNutOn) {
   EXPECT_TRUE(outcome.success.value_or(false)) << outcome.reached;
   EXPECT_EQ(outcome.reached, "done: 4 phases");
   const MetricThread thread = find_thread("M48");
-  EXPECT_GE(metric(outcome, "travel_mm"), 1e3 * 2.0 * thread.pitch);
-  EXPECT_LT(metric(outcome, "deepest_um"), 20.0);  // as for the free nut of scene "nut"
+  EXPECT_GE(scenes::metric_of(outcome, "travel_mm"), 1e3 * 2.0 * thread.pitch);
+  EXPECT_LT(scenes::metric_of(outcome, "deepest_um"), 20.0);  // as for the free nut of scene "nut"
 
   // Turned upside down, a nut is the same nut. Its thread is off the middle of the bolt's by the play at most: the
   // allowance of the bolt's flanks, and of the pitch diameter as much, along the axis.
@@ -50,10 +45,10 @@ TEST(Assembly, TheHandTakesTheNutByItsFlats) {
   for (int i = 0; i < run.scene.steps; ++i) run.scene.observe(run.sim, run.step());
   const scenes::Outcome outcome = run.scene.judge(run.sim);
   EXPECT_EQ(outcome.reached, "done: 6 phases");
-  EXPECT_NEAR(metric(outcome, "turns"), 1.0 / 3.0, 1e-3);
+  EXPECT_NEAR(scenes::metric_of(outcome, "turns"), 1.0 / 3.0, 1e-3);
   // The nut starts in the middle of its play and ends on the lower side of it.
   const MetricThread thread = find_thread("M48");
-  EXPECT_NEAR(metric(outcome, "travel_mm"), 1e3 * thread.pitch / 3.0, 1e3 * thread.allowance());
+  EXPECT_NEAR(scenes::metric_of(outcome, "travel_mm"), 1e3 * thread.pitch / 3.0, 1e3 * thread.allowance());
 }
 
 TEST(Assembly, SaysHowToInstallTheRobot) {

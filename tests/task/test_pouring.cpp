@@ -6,6 +6,7 @@
 #include "almond/base/check.hpp"
 #include "almond/load/installed_robots.hpp"
 #include "scenes/bottle.hpp"
+#include "scenes/metrics.hpp"
 #include "scenes/pouring.hpp"
 #include "tests/task/task_fixture.hpp"
 
@@ -15,12 +16,6 @@ namespace {
 #define ALMOND_NEEDS_G1()                                                                  \
   if (find_installed_robot("g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf").empty()) \
   GTEST_SKIP() << "the G1 of example-robot-data is not installed: `make peers`, or set ALMOND_ROBOTS"
-
-double metric(const scenes::Outcome& outcome, const std::string& name) {
-  for (const scenes::Metric& metric : outcome.metrics)
-    if (metric.name == name) return metric.value;
-  return kNaN;
-}
 
 TEST(Pouring, HasTheJointsAndTheBallsOfThePaper) {
   ALMOND_NEEDS_G1();
@@ -53,9 +48,9 @@ TEST(Pouring, AllBallsEndInTheJar) {
   EXPECT_FALSE(scenes::is_bottle_lifted(sim));
   // A step moves the bottle along a line where the hand goes on a circle: (ω dt)² r / 2 each, 2 mm in all at 2 rad/s,
   // 0.3 m and the 2 s of turning each way.
-  EXPECT_LT(metric(outcome, "slip_mm"), 2.0);
+  EXPECT_LT(scenes::metric_of(outcome, "slip_mm"), 2.0);
   // What falls 0.2 m flies 8 mm per step; contacts are met on the way, and what is left is a small part of a ball.
-  EXPECT_LT(metric(outcome, "deepest_um"), 0.1 * 1e6 * scenes::kBallRadius);
+  EXPECT_LT(scenes::metric_of(outcome, "deepest_um"), 0.1 * 1e6 * scenes::kBallRadius);
 }
 
 TEST(Pouring, WrongParametersAreNamed) {
