@@ -133,7 +133,7 @@ def _biases(rows, data, dt):
     return approach(rows.gap), approach(data.efc_pos[rows.limit]), error
 
 
-def _arrays(model, data, rows):
+def _arrays(model, data):
     nv, dt = model.nv, model.opt.timestep
     M = np.zeros((nv, nv))
     mujoco.mj_fullM(model, data, M)
@@ -161,7 +161,7 @@ def _problem(A, b, offsets, rows, biases, loss):
 def make_problem(model, data) -> ContactProblem:
     """The contact problem of the present state; MuJoCo's forward stages up to the smooth acceleration must have run."""
     rows = _Rows(model, data)
-    A, b, offsets = _arrays(model, data, rows)
+    A, b, offsets = _arrays(model, data)
     loss = model.opt.timestep * data.efc_frictionloss[rows.friction]
     return _problem(A, b, offsets, rows, _biases(rows, data, model.opt.timestep), loss)
 
@@ -198,7 +198,7 @@ class Stepper:
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
         rows = _Rows(model, data)
-        A, b, offsets = _arrays(model, data, rows)
+        A, b, offsets = _arrays(model, data)
         loss = dt * data.efc_frictionloss[rows.friction]
         biases = _biases(rows, data, dt)
         problem = _problem(A, b, offsets, rows, biases, loss)
