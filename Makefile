@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test build python demo test bench peers layers format check-format tidy clean \
+.PHONY: help setup setup-test build python wheel demo test bench peers layers format check-format tidy clean \
         test-release test-dev test-tsan test-python test-viewer
 
 JOBS ?= $(shell nproc)
@@ -32,7 +32,10 @@ build: setup ## Build the library and the program build/almond
 
 python: setup-test ## Build the Python package into build/python
 	@cmake --preset release -DALMOND_WERROR=$(WERROR) -DALMOND_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/.venv/bin/python >/dev/null
-	@cmake --build build -j $(JOBS) --target almond_python
+	@cmake --build build -j $(JOBS) --target almond_python almond_python_stub
+
+wheel: setup-test ## Build a wheel that runs on other machines too, into build/wheel
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) tools/wheel build/wheel
 
 demo: build ## Solve built-in contact problems with every solver, live; write a page with the curves and a replay
 	@build/almond demo $(ARGS)
