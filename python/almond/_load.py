@@ -1,15 +1,19 @@
 """Worlds by name, from files and from models."""
 
+from __future__ import annotations
+
 import importlib.util
 import json
 import os
 import pathlib
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from . import _core
 from ._core import Model, Shape, Simulation
 
 
-def _find_mujoco():
+def _find_mujoco() -> None:
     """MJCF files are compiled by the library inside the package mujoco, if there is one."""
     spec = importlib.util.find_spec("mujoco")
     for folder in spec.submodule_search_locations or [] if spec else []:
@@ -21,13 +25,22 @@ def _find_mujoco():
 _find_mujoco()
 
 
-def scenes():
+def scenes() -> dict[str, tuple[str, dict[str, tuple[float, str]]]]:
     """All scenes that load() knows by name: {name: (summary, {parameter: (default, meaning)})}."""
     return {name: (summary, parameters) for name, summary, parameters in _core.scenes()}
 
 
 def load(
-    name, *, seed=0, base="", floor=None, hold=False, keyframe="", search=(), joints=None, **options
+    name: str | os.PathLike[str],
+    *,
+    seed: int = 0,
+    base: str = "",
+    floor: float | str | None = None,
+    hold: bool = False,
+    keyframe: str = "",
+    search: Iterable[str | os.PathLike[str]] = (),
+    joints: Mapping[str, float] | None = None,
+    **options: Any,
 ) -> Simulation:
     """A simulation of a scene by name, or of a URDF, MJCF (.xml) or scene (.json) file.
 
@@ -47,17 +60,17 @@ def load(
     )
 
 
-def simulate(model: Model, *, seed=0, **options) -> Simulation:
+def simulate(model: Model, *, seed: int = 0, **options: Any) -> Simulation:
     """A simulation of a model that was built in code, with options of the step and of the solver."""
     return _core.simulation_of_model(model, seed, options)
 
 
-def Sdf(description, folder="") -> Shape:
+def Sdf(description: Mapping[str, Any], folder: str | os.PathLike[str] = "") -> Shape:
     """A solid given by a signed distance function, as in scene files: Sdf({"kind": "bowl", "rim_radius": 0.07, ...})."""
     return _core.sdf_from_json(json.dumps(description), os.fspath(folder))
 
 
-def _show(self, title="", height=600):
+def _show(self: Simulation, title: str = "", height: int = 600) -> str | None:
     """Show what was recorded, or the world as it is: inside a notebook, or in the browser."""
     html = self.html(title or self.name)
     try:
@@ -80,7 +93,7 @@ def _show(self, title="", height=600):
     return file.name
 
 
-def _save_html(self, path, title=""):
+def _save_html(self: Simulation, path: str | os.PathLike[str], title: str = "") -> None:
     """Write the page of html() to a file; an earlier one is replaced only by a whole one."""
     path = pathlib.Path(path)
     partial = path.with_name(path.name + ".part")
@@ -88,12 +101,7 @@ def _save_html(self, path, title=""):
     os.replace(partial, path)
 
 
-def _set_control(self, controls):
+def _set_control(self: Simulation, controls: Mapping[str, float]) -> None:
     """Targets of drives by name: {"joint": value}."""
     for name, value in controls.items():
         self.target[self.model.drive(name)] = value
-
-
-Simulation.show = _show
-Simulation.save_html = _save_html
-Simulation.set_control = _set_control

@@ -1,6 +1,10 @@
 """The solver on arrays."""
 
+from __future__ import annotations
+
 import threading
+from collections.abc import Mapping
+from typing import Any
 
 from . import _core
 from ._core import ContactProblem, Solution, Workspace
@@ -8,13 +12,24 @@ from ._core import ContactProblem, Solution, Workspace
 _mine = threading.local()
 
 
-def solvers():
+def solvers() -> list[str]:
     """Names of the solvers: auto, canal, subadmm, spn, pgs and the paper's baselines."""
     return list(_core.solver_names())
 
 
 def solve(
-    problem, b=None, J=None, e=None, mu=None, *, solver="auto", tol=1e-8, start=None, workspace=None, settings=None, **more
+    problem: Any,
+    b: Any = None,
+    J: Any = None,
+    e: Any = None,
+    mu: Any = None,
+    *,
+    solver: str = "auto",
+    tol: float = 1e-8,
+    start: Any = None,
+    workspace: Workspace | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **more: Any,
 ) -> Solution:
     """Solve A v = b + J^T impulses under the Signorini-Coulomb law.
 

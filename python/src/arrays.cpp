@@ -21,6 +21,11 @@ nb::capsule hold(Holder* holder) {
   return nb::capsule(holder, [](void* p) noexcept { delete static_cast<Holder*>(p); });
 }
 
+template <class Result, class Given>
+Result as(const Given& array) {
+  return nb::borrow<Result>(nb::cast(array));
+}
+
 }  // namespace
 
 void raise_value_error(const std::string& message) { throw nb::value_error(message.c_str()); }
@@ -87,31 +92,31 @@ Pose read_pose(nb::handle position, nb::handle quaternion) {
   return pose;
 }
 
-nb::object view(double* data, std::size_t size, nb::handle owner, bool writable) {
-  if (writable) return nb::cast(Vector(data, {size}, owner));
-  return nb::cast(nb::ndarray<nb::numpy, const double, nb::ndim<1>>(data, {size}, owner));
+FloatArray view(double* data, std::size_t size, nb::handle owner, bool writable) {
+  if (writable) return as<FloatArray>(Vector(data, {size}, owner));
+  return as<FloatArray>(nb::ndarray<nb::numpy, const double, nb::ndim<1>>(data, {size}, owner));
 }
 
-nb::object view(double* data, std::size_t rows, std::size_t columns, nb::handle owner, bool writable) {
-  if (writable) return nb::cast(Matrix(data, {rows, columns}, owner));
-  return nb::cast(nb::ndarray<nb::numpy, const double, nb::ndim<2>>(data, {rows, columns}, owner));
+FloatArray view(double* data, std::size_t rows, std::size_t columns, nb::handle owner, bool writable) {
+  if (writable) return as<FloatArray>(Matrix(data, {rows, columns}, owner));
+  return as<FloatArray>(nb::ndarray<nb::numpy, const double, nb::ndim<2>>(data, {rows, columns}, owner));
 }
 
-nb::object to_numpy(const Eigen::Ref<const VecX>& vector) {
+FloatArray to_numpy(const Eigen::Ref<const VecX>& vector) {
   auto* holder = new VecX(vector);
-  return nb::cast(Vector(holder->data(), {static_cast<std::size_t>(holder->size())}, hold(holder)));
+  return as<FloatArray>(Vector(holder->data(), {static_cast<std::size_t>(holder->size())}, hold(holder)));
 }
 
-nb::object matrix_to_numpy(MatXr matrix) {
+FloatArray matrix_to_numpy(MatXr matrix) {
   auto* holder = new MatXr(std::move(matrix));
-  return nb::cast(Matrix(holder->data(),
-                         {static_cast<std::size_t>(holder->rows()), static_cast<std::size_t>(holder->cols())},
-                         hold(holder)));
+  return as<FloatArray>(Matrix(holder->data(),
+                               {static_cast<std::size_t>(holder->rows()), static_cast<std::size_t>(holder->cols())},
+                               hold(holder)));
 }
 
-nb::object to_numpy(const std::vector<int>& numbers) {
+IntArray to_numpy(const std::vector<int>& numbers) {
   auto* holder = new std::vector<int>(numbers);
-  return nb::cast(nb::ndarray<nb::numpy, int, nb::ndim<1>>(holder->data(), {holder->size()}, hold(holder)));
+  return as<IntArray>(nb::ndarray<nb::numpy, int, nb::ndim<1>>(holder->data(), {holder->size()}, hold(holder)));
 }
 
 }  // namespace almond::python

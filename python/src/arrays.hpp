@@ -32,16 +32,24 @@ using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 /// From a position and a quaternion (w, x, y, z), each may be None.
 [[nodiscard]] Pose read_pose(nb::handle position, nb::handle quaternion);
 
+/// What stubs and documentation call an array of numbers.
+class FloatArray : public nb::object {
+  NB_OBJECT_DEFAULT(FloatArray, nb::object, "numpy.typing.NDArray[numpy.float64]", PyObject_CheckBuffer)
+};
+class IntArray : public nb::object {
+  NB_OBJECT_DEFAULT(IntArray, nb::object, "numpy.typing.NDArray[numpy.int32]", PyObject_CheckBuffer)
+};
+
 /// Views of memory that `owner` holds.
 using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using Matrix = nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::c_contig>;
-[[nodiscard]] nb::object view(double* data, std::size_t size, nb::handle owner, bool writable);
-[[nodiscard]] nb::object view(double* data, std::size_t rows, std::size_t columns, nb::handle owner, bool writable);
+[[nodiscard]] FloatArray view(double* data, std::size_t size, nb::handle owner, bool writable);
+[[nodiscard]] FloatArray view(double* data, std::size_t rows, std::size_t columns, nb::handle owner, bool writable);
 
 /// Arrays of their own.
-[[nodiscard]] nb::object to_numpy(const Eigen::Ref<const VecX>& vector);
-[[nodiscard]] nb::object matrix_to_numpy(MatXr matrix);
-[[nodiscard]] nb::object to_numpy(const std::vector<int>& numbers);
+[[nodiscard]] FloatArray to_numpy(const Eigen::Ref<const VecX>& vector);
+[[nodiscard]] FloatArray matrix_to_numpy(MatXr matrix);
+[[nodiscard]] IntArray to_numpy(const std::vector<int>& numbers);
 
 /// Throws what Python raised as ValueError.
 [[noreturn]] void raise_value_error(const std::string& message);

@@ -112,7 +112,7 @@ void reset(Batch& self, nb::handle which, nb::handle seeds) {
 }
 
 template <MatXr Batch::*field>
-nb::object matrix_view(nb::handle_t<Batch> self) {
+FloatArray matrix_view(nb::handle_t<Batch> self) {
   MatXr& x = nb::cast<Batch&>(self).*field;
   return view(x.data(), static_cast<std::size_t>(x.rows()), static_cast<std::size_t>(x.cols()), self, true);
 }
@@ -123,7 +123,7 @@ void set_matrix(Batch& self, nb::handle value) {
   std::copy_n(given.data(), given.size(), x.data());
 }
 template <VecX Batch::*field>
-nb::object vector_view(nb::handle_t<Batch> self) {
+FloatArray vector_view(nb::handle_t<Batch> self) {
   VecX& x = nb::cast<Batch&>(self).*field;
   return view(x.data(), static_cast<std::size_t>(x.size()), self, false);
 }
@@ -155,17 +155,22 @@ void add_batch(nb::module_& m) {
           "n worlds; threads 0: one per CPU. The result does not depend on the number of threads.")
       .def("__len__", [](const Batch& s) { return s.states.size(); })
       .def_prop_ro(
-          "model", [](Batch& s) -> const Model& { return s.model; }, nb::rv_policy::reference_internal)
-      .def_prop_ro("dt", [](Batch& s) { return s.options.dt; })
+          "model", [](Batch& s) -> const Model& { return s.model; }, nb::rv_policy::reference_internal,
+          "What each world is made of.")
+      .def_prop_ro(
+          "dt", [](Batch& s) { return s.options.dt; }, "Time step [s].")
       .def("step", &step, nb::arg("n") = 1, "n steps of every world.")
       .def("reset", &reset, nb::arg("worlds") = nb::none(), nb::arg("seeds") = nb::none(),
            "All worlds, or those named, back to the model's start.")
-      .def_prop_rw("q", &matrix_view<&Batch::q>, &set_matrix<&Batch::q>)
-      .def_prop_rw("v", &matrix_view<&Batch::v>, &set_matrix<&Batch::v>)
-      .def_prop_rw("target", &matrix_view<&Batch::target>, &set_matrix<&Batch::target>)
-      .def_prop_rw("target_velocity", &matrix_view<&Batch::target_velocity>, &set_matrix<&Batch::target_velocity>)
-      .def_prop_rw("feedforward", &matrix_view<&Batch::feedforward>, &set_matrix<&Batch::feedforward>)
-      .def_prop_ro("time", &vector_view<&Batch::time>)
+      .def_prop_rw("q", &matrix_view<&Batch::q>, &set_matrix<&Batch::q>, "Positions (worlds, num_q), a view.")
+      .def_prop_rw("v", &matrix_view<&Batch::v>, &set_matrix<&Batch::v>, "Velocities (worlds, num_v), a view.")
+      .def_prop_rw("target", &matrix_view<&Batch::target>, &set_matrix<&Batch::target>,
+                   "As Simulation.target (worlds, drives), a view.")
+      .def_prop_rw("target_velocity", &matrix_view<&Batch::target_velocity>, &set_matrix<&Batch::target_velocity>,
+                   "As Simulation.target_velocity (worlds, drives), a view.")
+      .def_prop_rw("feedforward", &matrix_view<&Batch::feedforward>, &set_matrix<&Batch::feedforward>,
+                   "As Simulation.feedforward (worlds, drives), a view.")
+      .def_prop_ro("time", &vector_view<&Batch::time>, "Of each world [s].")
       .def_prop_ro("residual", &vector_view<&Batch::residual>, "Worst of the last call of step.")
       .def_prop_ro("penetration", &vector_view<&Batch::penetration>, "Deepest of the last call of step [m].")
       .def_prop_ro("solved", &vector_view<&Batch::solved>, "1 where every step of the last call was solved.")

@@ -60,36 +60,38 @@ Shape checked(Shape shape, const std::string& place) {
 
 void add_shapes(nb::module_& m) {
   nb::class_<Shape>(m, "Shape", "A shape for collision, in its own frame.")
-      .def_prop_ro("kind", [](const Shape& s) { return std::string(shape_name(s)); })
+      .def_prop_ro(
+          "kind", [](const Shape& s) { return std::string(shape_name(s)); }, "sphere, box, ...")
       .def("__repr__", [](const Shape& s) { return std::string("<almond.Shape: ") + shape_name(s) + ">"; });
   m.def(
-      "Sphere", [](double radius) { return checked(Sphere{radius}, "Sphere"); }, nb::arg("radius"));
+      "Sphere", [](double radius) { return checked(Sphere{radius}, "Sphere"); }, nb::arg("radius"), "A ball.");
   m.def(
       "Capsule",
       [](double radius, double half_length) {
         return checked(Capsule{radius, half_length}, "Capsule");
       },
-      nb::arg("radius"), nb::arg("half_length"), "Along z.");
+      nb::arg("radius"), nb::arg("half_length"),
+      "A cylinder along z with a half ball at each end; half_length without them.");
   m.def(
       "Cylinder",
       [](double radius, double half_length) {
         return checked(Cylinder{radius, half_length}, "Cylinder");
       },
-      nb::arg("radius"), nb::arg("half_length"), "Along z.");
+      nb::arg("radius"), nb::arg("half_length"), "A cylinder along z.");
   m.def(
       "Cone",
       [](double radius, double half_length) {
         return checked(Cone{radius, half_length}, "Cone");
       },
-      nb::arg("radius"), nb::arg("half_length"), "Apex at +z.");
+      nb::arg("radius"), nb::arg("half_length"), "A cone along z, its apex at z = half_length.");
   m.def(
-      "Plane", [] { return Shape(Plane{}); }, "The half-space z <= 0.");
+      "Plane", [] { return Shape(Plane{}); }, "The half-space z <= 0, a floor.");
   m.def(
       "Box", [](nb::handle half) { return checked(Box{read_vec3(half, "half")}, "Box"); }, nb::arg("half"),
-      "Half edge lengths.");
+      "A box with the half edge lengths (x, y, z).");
   m.def(
       "Ellipsoid", [](nb::handle radii) { return checked(Ellipsoid{read_vec3(radii, "radii")}, "Ellipsoid"); },
-      nb::arg("radii"));
+      nb::arg("radii"), "An ellipsoid with the half axes (x, y, z).");
   m.def(
       "Hull", [](nb::handle points) { return Shape(ConvexMesh{make_polytope(read_points(points, "points"))}); },
       nb::arg("points"), "The convex hull of points (n, 3).");
@@ -118,7 +120,8 @@ void add_shapes(nb::module_& m) {
         grid->height.assign(array.data(), array.data() + array.size());
         return checked(HeightField{std::move(grid)}, "HeightField");
       },
-      nb::arg("heights"), nb::arg("half_x"), nb::arg("half_y"));
+      nb::arg("heights"), nb::arg("half_x"), nb::arg("half_y"),
+      "Terrain: heights (rows along y, columns along x) over a rectangle of 2 half_x by 2 half_y.");
   m.def(
       "sdf_from_json",
       [](const std::string& text, const std::string& folder) {
@@ -126,7 +129,7 @@ void add_shapes(nb::module_& m) {
         SdfDescription d = parse_sdf(text, "Sdf", folder, notes);
         return Shape(make_sdf_shape(d.sdf, d.surface.max_edge, d.surface.chord_error));
       },
-      nb::arg("text"), nb::arg("folder") = "");
+      nb::arg("text"), nb::arg("folder") = "", "See almond.Sdf.");
 }
 
 int add_body(ModelBuilder& self, const std::string& name, nb::handle parent, const std::string& joint,
@@ -192,10 +195,10 @@ std::vector<std::string> notes_of(const FileNotes& notes) {
 
 void add_builder(nb::module_& m) {
   nb::class_<ModelBuilder>(m, "ModelBuilder", "Builds a Model; what is wrong with a world is a ValueError here.")
-      .def(nb::init<std::string>(), nb::arg("name") = "model")
+      .def(nb::init<std::string>(), nb::arg("name") = "model", "An empty world under gravity.")
       .def(
           "set_gravity", [](ModelBuilder& self, nb::handle g) { self.set_gravity(read_vec3(g, "gravity")); },
-          nb::arg("gravity"))
+          nb::arg("gravity"), "Acceleration (x, y, z) [m/s²]; (0, 0, -9.81) unless set.")
       .def("add_body", &add_body, nb::arg("name"), nb::arg("parent").none() = nb::none(), nb::arg("joint") = "free",
            nb::kw_only(), nb::arg("joint_name") = "", nb::arg("axis") = nb::none(), nb::arg("anchor") = nb::none(),
            nb::arg("position") = nb::none(), nb::arg("quaternion") = nb::none(), nb::arg("mass") = 0.0,
@@ -219,7 +222,8 @@ void add_builder(nb::module_& m) {
           },
           nb::arg("body").none(), nb::arg("shape"), nb::kw_only(), nb::arg("position") = nb::none(),
           nb::arg("quaternion") = nb::none(), nb::arg("mu") = 0.5, nb::arg("restitution") = 0.0, nb::arg("name") = "",
-          nb::arg("group") = 1U, nb::arg("mask") = 0xffffffffU)
+          nb::arg("group") = 1U, nb::arg("mask") = 0xffffffffU,
+          "A shape on a body (None: the ground). Two geoms may touch where each one's group is in the other's mask.")
       .def(
           "add_solid",
           [](ModelBuilder& self, const std::string& name, const Shape& shape, double mass, nb::handle position,
@@ -239,7 +243,12 @@ void add_builder(nb::module_& m) {
           nb::arg("mu") = 0.5, nb::arg("restitution") = 0.0, "A shape that cannot move; returns the geom.")
       .def("add_drive", &add_drive, nb::arg("joint"), nb::arg("mode") = "position", nb::kw_only(),
            nb::arg("stiffness") = 0.0, nb::arg("damping") = 0.0, nb::arg("effort_limit") = kInfinity,
-           nb::arg("target") = 0.0, nb::arg("name") = "", "torque, position, velocity or impedance; returns its index.")
+           nb::arg("target") = 0.0, nb::arg("name") = "",
+           "A motor of a joint; returns its index. Its effort, by mode: torque: feedforward; position: stiffness "
+           "(target - q) -\n"
+           "damping v + feedforward; velocity: damping (target_velocity - v) + feedforward; impedance: stiffness "
+           "(target - q) +\n"
+           "damping (target_velocity - v) + feedforward, and what holds the tree against gravity.")
       .def(
           "add_spring",
           [](ModelBuilder& self, const std::string& name, nb::handle a, nb::handle b, nb::handle point_a,
@@ -256,7 +265,8 @@ void add_builder(nb::module_& m) {
             return self.add_spring(spring);
           },
           nb::arg("name"), nb::arg("body_a").none(), nb::arg("body_b").none(), nb::arg("point_a"), nb::arg("point_b"),
-          nb::kw_only(), nb::arg("stiffness"), nb::arg("damping") = 0.0, nb::arg("rest_length") = 0.0)
+          nb::kw_only(), nb::arg("stiffness"), nb::arg("damping") = 0.0, nb::arg("rest_length") = 0.0,
+          "A spring and damper between a point of one body and one of another [N/m, N s/m, m].")
       .def(
           "add_connect",
           [](ModelBuilder& self, const std::string& name, nb::handle a, nb::handle b, nb::handle point_a,
@@ -284,7 +294,8 @@ void add_builder(nb::module_& m) {
             closure.offset = offset;
             return self.add_closure(closure);
           },
-          nb::arg("name"), nb::arg("joint"), nb::arg("follows"), nb::arg("ratio") = 1.0, nb::arg("offset") = 0.0)
+          nb::arg("name"), nb::arg("joint"), nb::arg("follows"), nb::arg("ratio") = 1.0, nb::arg("offset") = 0.0,
+          "One joint follows another: q = ratio * q of follows + offset.")
       .def(
           "exclude",
           [](ModelBuilder& self, nb::handle a, nb::handle b) {
@@ -297,14 +308,15 @@ void add_builder(nb::module_& m) {
             const nb::object array = nb::module_::import_("numpy").attr("atleast_1d")(q);
             self.set_start(find_body(self.so_far(), joint, "joint"), read_vector(array, "q"));
           },
-          nb::arg("joint"), nb::arg("q"))
+          nb::arg("joint"), nb::arg("q"),
+          "Positions of a joint at the start; a free one has p and a quaternion w x y z.")
       .def(
           "set_start_velocity",
           [](ModelBuilder& self, nb::handle joint, nb::handle v) {
             const nb::object array = nb::module_::import_("numpy").attr("atleast_1d")(v);
             self.set_start_velocity(find_body(self.so_far(), joint, "joint"), read_vector(array, "v"));
           },
-          nb::arg("joint"), nb::arg("v"))
+          nb::arg("joint"), nb::arg("v"), "Velocities of a joint at the start.")
       .def(
           "add_urdf",
           [](ModelBuilder& self, const nb::object& path, const std::string& name, const std::string& base,
@@ -347,32 +359,40 @@ void add_model(nb::module_& m) {
   add_shapes(m);
   add_builder(m);
   nb::class_<Model>(m, "Model", "What the world is made of; does not change.")
-      .def_ro("name", &Model::name)
-      .def_ro("num_q", &Model::num_q)
-      .def_ro("num_v", &Model::num_v)
-      .def_prop_ro("num_bodies", &Model::num_bodies)
-      .def_prop_ro("gravity", [](const Model& model) { return to_numpy(VecX(model.gravity)); })
+      .def_ro("name", &Model::name, "Of the model.")
+      .def_ro("num_q", &Model::num_q, "Length of q.")
+      .def_ro("num_v", &Model::num_v, "Length of v: degrees of freedom.")
+      .def_prop_ro("num_bodies", &Model::num_bodies, "Bodies, each with the joint that carries it.")
+      .def_prop_ro(
+          "gravity", [](const Model& model) { return to_numpy(VecX(model.gravity)); }, "[m/s²].")
       .def_prop_ro(
           "q0", [](const Model& model) { return to_numpy(model.q0); }, "Positions at the start.")
-      .def_prop_ro("v0", [](const Model& model) { return to_numpy(model.v0); })
-      .def_prop_ro("body_names", [](const Model& model) { return names_of(model.bodies); })
+      .def_prop_ro(
+          "v0", [](const Model& model) { return to_numpy(model.v0); }, "Velocities at the start.")
+      .def_prop_ro(
+          "body_names", [](const Model& model) { return names_of(model.bodies); }, "In the order of body_poses().")
       .def_prop_ro(
           "joint_names", [](const Model& model) { return names_of(model.joints); }, "One per body.")
-      .def_prop_ro("geom_names", [](const Model& model) { return names_of(model.geoms); })
-      .def_prop_ro("drive_names",
-                   [](const Model& model) {
-                     std::vector<std::string> names;
-                     for (const Drive& drive : model.drives)
-                       names.push_back(!drive.name.empty() ? drive.name
-                                       : drive.joint >= 0  ? model.joints[drive.joint].name
-                                                           : model.tendons[drive.tendon].name);
-                     return names;
-                   })
       .def_prop_ro(
-          "remarks", [](const Model& model) { return model.remarks; }, "What looks like a mistake.")
-      .def("body", &Model::body, nb::arg("name"), "Index by name.")
-      .def("joint", &Model::joint, nb::arg("name"), "Index by name.")
-      .def("drive", &Model::drive, nb::arg("name"), "Index by name.")
+          "geom_names", [](const Model& model) { return names_of(model.geoms); },
+          "In the order that contacts() counts.")
+      .def_prop_ro(
+          "drive_names",
+          [](const Model& model) {
+            std::vector<std::string> names;
+            for (const Drive& drive : model.drives)
+              names.push_back(!drive.name.empty() ? drive.name
+                              : drive.joint >= 0  ? model.joints[drive.joint].name
+                                                  : model.tendons[drive.tendon].name);
+            return names;
+          },
+          "In the order of target; a drive without a name has its joint's.")
+      .def_prop_ro(
+          "remarks", [](const Model& model) { return model.remarks; },
+          "What looks like a mistake in it, one line each.")
+      .def("body", &Model::body, nb::arg("name"), "Index of a body by name.")
+      .def("joint", &Model::joint, nb::arg("name"), "Index of a joint by name.")
+      .def("drive", &Model::drive, nb::arg("name"), "Index of a drive by name.")
       .def(
           "q_slice",
           [](const Model& model, nb::handle joint) {
@@ -395,12 +415,14 @@ void add_model(nb::module_& m) {
             return matrix_to_numpy(std::move(limits));
           },
           "(bodies, 2): lower and upper of each joint.")
-      .def("masses",
-           [](const Model& model) {
-             VecX mass(model.num_bodies());
-             for (int k = 0; k < model.num_bodies(); ++k) mass[k] = model.bodies[k].mass;
-             return to_numpy(mass);
-           })
+      .def(
+          "masses",
+          [](const Model& model) {
+            VecX mass(model.num_bodies());
+            for (int k = 0; k < model.num_bodies(); ++k) mass[k] = model.bodies[k].mass;
+            return to_numpy(mass);
+          },
+          "Of each body [kg].")
       .def("__repr__", [](const Model& model) {
         return "<almond.Model " + model.name + ": " + std::to_string(model.num_bodies()) + " bodies, " +
                std::to_string(model.num_v) + " dofs, " + std::to_string(model.num_geoms()) + " geoms, " +

@@ -38,6 +38,8 @@ struct PySimulation {
   [[nodiscard]] const Model& model() const { return simulation.model(); }
 };
 
+nb::object in_python(const char* function) { return nb::module_::import_("almond._load").attr(function); }
+
 void step_once(PySimulation& self) {
   Simulation& sim = self.simulation;
   for (std::size_t b = 0; b < sim.inputs().wrenches.size(); ++b) {
@@ -224,7 +226,7 @@ PySimulationPtr from_file(const std::string& path, std::uint64_t seed, const std
   return result;
 }
 
-nb::object input_view(nb::handle self, VecX Inputs::*field) {
+FloatArray input_view(nb::handle self, VecX Inputs::*field) {
   VecX& x = nb::cast<PySimulation&>(self).simulation.inputs().*field;
   return view(x.data(), static_cast<std::size_t>(x.size()), self, true);
 }
@@ -255,65 +257,84 @@ nb::dict to_dict(const StepReport& r) {
 
 void add_simulation(nb::module_& m) {
   nb::class_<StepReport>(m, "StepReport", "How a step went.")
-      .def_prop_ro("status", [](const StepReport& r) { return std::string(to_string(r.status)); })
-      .def_prop_ro("solved", [](const StepReport& r) { return r.status == Status::kSolved; })
-      .def_ro("residual", &StepReport::residual)
-      .def_ro("natural_map", &StepReport::natural_map)
-      .def_ro("contacts", &StepReport::contacts)
+      .def_prop_ro(
+          "status", [](const StepReport& r) { return std::string(to_string(r.status)); }, "How the solve ended.")
+      .def_prop_ro(
+          "solved", [](const StepReport& r) { return r.status == Status::kSolved; },
+          "Whether it obeys the law to the tolerance.")
+      .def_ro("residual", &StepReport::residual, "The certificate's residual [N s].")
+      .def_ro("natural_map", &StepReport::natural_map, "The certificate's natural map, relative.")
+      .def_ro("contacts", &StepReport::contacts, "In the problem, also those about to touch.")
       .def_ro("active", &StepReport::active, "Contacts that carry an impulse.")
-      .def_ro("iterations", &StepReport::iterations)
+      .def_ro("iterations", &StepReport::iterations, "Of the solver.")
       .def_ro("penetration", &StepReport::penetration, "Deepest overlap at the start of the step [m].")
-      .def_ro("jammed", &StepReport::jammed)
-      .def_ro("collide_ms", &StepReport::collide_ms)
-      .def_ro("solve_ms", &StepReport::solve_ms)
-      .def_ro("step_ms", &StepReport::step_ms)
-      .def("as_dict", [](const StepReport& r) { return to_dict(r); })
+      .def_ro("jammed", &StepReport::jammed, "Whether friction held an overlap against every correction.")
+      .def_ro("collide_ms", &StepReport::collide_ms, "Time to find contacts [ms].")
+      .def_ro("solve_ms", &StepReport::solve_ms, "Time to solve [ms].")
+      .def_ro("step_ms", &StepReport::step_ms, "Time of the whole step [ms].")
+      .def(
+          "as_dict", [](const StepReport& r) { return to_dict(r); }, "All figures by name.")
       .def("__repr__", [](const StepReport& r) {
         return std::string("<almond.StepReport: ") + to_string(r.status) + ", residual " + to_text(r.residual) + ", " +
                std::to_string(r.contacts) + " contacts, " + to_text(r.step_ms) + " ms>";
       });
 
-  nb::class_<PySimulation>(m, "Simulation", "A running world.")
+  nb::class_<PySimulation>(m, "Simulation", "A running world; almond.load and almond.simulate make them.")
       .def_prop_ro(
-          "model", [](PySimulation& s) -> const Model& { return s.model(); }, nb::rv_policy::reference_internal)
-      .def_prop_ro("name", [](PySimulation& s) { return s.scene.name; })
+          "model", [](PySimulation& s) -> const Model& { return s.model(); }, nb::rv_policy::reference_internal,
+          "What the world is made of.")
+      .def_prop_ro(
+          "name", [](PySimulation& s) { return s.scene.name; }, "Of the scene, file or model.")
       .def_ro("notes", &PySimulation::notes, "What is worth knowing about the files it came from.")
-      .def_prop_ro("dt", [](PySimulation& s) { return s.simulation.options().dt; })
       .def_prop_ro(
-          "steps_of_scene", [](PySimulation& s) { return s.scene.steps; }, "Of a run from start to end.")
+          "dt", [](PySimulation& s) { return s.simulation.options().dt; }, "Time step [s].")
+      .def_prop_ro(
+          "steps_of_scene", [](PySimulation& s) { return s.scene.steps; },
+          "Steps of a run of the scene from start to end.")
       .def_rw("scripted", &PySimulation::scripted, "Whether the scene's own control acts before each step.")
-      .def_prop_ro("has_script", [](PySimulation& s) { return static_cast<bool>(s.scene.control); })
+      .def_prop_ro(
+          "has_script", [](PySimulation& s) { return static_cast<bool>(s.scene.control); },
+          "Whether the scene has a control of its own.")
       .def("step", &step, nb::arg("n") = 1, "Takes n steps; returns how the last one went.")
       .def_ro("report", &PySimulation::report, "How the last step went.")
       .def_prop_ro(
           "certificate", [](PySimulation& s) { return s.simulation.last().solution.certificate; },
-          "Of the last step's contact problem.")
-      .def_prop_ro("time", [](PySimulation& s) { return s.simulation.state().time; })
-      .def_prop_ro("steps", [](PySimulation& s) { return s.simulation.state().steps; })
+          "How exactly the last step obeys the law.")
+      .def_prop_ro(
+          "time", [](PySimulation& s) { return s.simulation.state().time; }, "Since the start [s].")
+      .def_prop_ro(
+          "steps", [](PySimulation& s) { return s.simulation.state().steps; }, "Taken so far.")
       .def_prop_rw(
           "q",
           [](nb::handle_t<PySimulation> self) {
             VecX& q = nb::cast<PySimulation&>(self).simulation.state().q;
             return view(q.data(), static_cast<std::size_t>(q.size()), self, true);
           },
-          [](PySimulation& s, nb::handle q) { set_state(s, q, nb::none()); }, "Positions, a view of the state.")
+          [](PySimulation& s, nb::handle q) { set_state(s, q, nb::none()); },
+          "Positions (num_q,), a view of the state.")
       .def_prop_rw(
           "v",
           [](nb::handle_t<PySimulation> self) {
             VecX& v = nb::cast<PySimulation&>(self).simulation.state().v;
             return view(v.data(), static_cast<std::size_t>(v.size()), self, true);
           },
-          [](PySimulation& s, nb::handle v) { set_state(s, nb::none(), v); }, "Velocities, a view of the state.")
-      .def("set_state", &set_state, nb::arg("q") = nb::none(), nb::arg("v") = nb::none())
+          [](PySimulation& s, nb::handle v) { set_state(s, nb::none(), v); },
+          "Velocities (num_v,), a view of the state.")
+      .def("set_state", &set_state, nb::arg("q") = nb::none(), nb::arg("v") = nb::none(),
+           "Sets positions, velocities or both; quaternions must have length 1.")
       .def_prop_rw(
           "target", [](nb::handle_t<PySimulation> self) { return input_view(self, &Inputs::target); },
-          [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::target, x, "target"); }, "Per drive.")
+          [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::target, x, "target"); },
+          "Position that each drive goes to (drives,), a view. See ModelBuilder.add_drive for what the modes do with "
+          "it.")
       .def_prop_rw(
           "target_velocity", [](nb::handle_t<PySimulation> self) { return input_view(self, &Inputs::target_velocity); },
-          [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::target_velocity, x, "target_velocity"); })
+          [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::target_velocity, x, "target_velocity"); },
+          "Velocity that each drive is to have (drives,), a view.")
       .def_prop_rw(
           "feedforward", [](nb::handle_t<PySimulation> self) { return input_view(self, &Inputs::feedforward); },
-          [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::feedforward, x, "feedforward"); })
+          [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::feedforward, x, "feedforward"); },
+          "Effort added to that of each drive (drives,) [N m, N], a view.")
       .def_prop_ro(
           "wrenches",
           [](nb::handle_t<PySimulation> self) {
@@ -328,31 +349,34 @@ void add_simulation(nb::module_& m) {
             for (const Control& c : s.controls) names.push_back(c.name);
             return names;
           },
-          "Of MJCF actuators.")
+          "Names of the actuators of an MJCF file.")
       .def(
           "set_controls",
           [](PySimulation& s, nb::handle u) {
             const VecX ctrl = read_vector(u, "ctrl", static_cast<std::int64_t>(s.controls.size()));
             scenes::apply_controls(s.controls, ctrl, s.simulation.inputs());
           },
-          nb::arg("ctrl"), "MuJoCo's ctrl, one number per actuator of the file.")
-      .def("contacts", &contacts_of, "Of the last step: position, normal (a to b), force on b, gap, mode, ...")
+          nb::arg("ctrl"), "Sets MuJoCo's ctrl, one number per actuator of the file.")
+      .def("contacts", &contacts_of,
+           "Contacts of the last step, a dict of arrays with a row per contact: position, normal (from a to b), force "
+           "on b (world axes\n"
+           "[N]), gap [m], mu, residual, geom_a, geom_b, and mode (open, stick, slip).")
       .def(
           "body_poses", [](PySimulation& s) { return matrix_to_numpy(body_poses(s)); },
-          "(bodies, 7): p, quaternion w x y z.")
+          "Poses of all bodies (bodies, 7): p, quaternion w x y z.")
       .def(
           "body_velocities", [](PySimulation& s) { return matrix_to_numpy(body_velocities(s)); },
-          "(bodies, 6): of the origin, and angular; world axes.")
+          "Velocities of all bodies (bodies, 6): of the origin, and angular; world axes.")
       .def(
           "energy",
           [](PySimulation& s) {
             const Energy e = s.simulation.energy();
             return nb::make_tuple(e.kinetic, e.potential);
           },
-          "(kinetic, potential) [J].")
+          "Kinetic and potential energy [J].")
       .def(
           "problem", [](PySimulation& s) { return copy_problem(s.simulation, s.scene.name); },
-          "The contact problem of the last step.")
+          "A copy of the last step's contact problem.")
       .def(
           "save",
           [](PySimulation& s) {
@@ -366,7 +390,7 @@ void add_simulation(nb::module_& m) {
             const Busy busy(s.busy, "this simulation");
             assign(deserialize(std::string(bytes.c_str(), bytes.size()), s.model(), "restore"), s.simulation.state());
           },
-          nb::arg("state"))
+          nb::arg("state"), "Back to a state of save().")
       .def(
           "reset",
           [](PySimulation& s, std::uint64_t seed) {
@@ -377,7 +401,7 @@ void add_simulation(nb::module_& m) {
           nb::arg("seed") = 0, "Back to the model's start.")
       .def_prop_ro(
           "hash", [](PySimulation& s) { return hash_text(state_hash(s.simulation.state())); },
-          "Of q, v and time: equal for equal bits.")
+          "Digest of q, v and time: equal for equal bits.")
       .def(
           "record",
           [](PySimulation& s, double fps, const std::string& title) {
@@ -388,6 +412,29 @@ void add_simulation(nb::module_& m) {
           },
           nb::arg("fps") = 60.0, nb::arg("title") = "",
           "From now on steps are kept for html(), show() and save_html().")
+      // Written in Python, where notebooks and browsers are; bound here, so that types and documentation are with the
+      // rest.
+      .def(
+          "show",
+          [](nb::handle_t<PySimulation> self, const std::string& title, int height) {
+            return in_python("_show")(self, title, height);
+          },
+          nb::arg("title") = "", nb::arg("height") = 600,
+          nb::sig("def show(self, title: str = '', height: int = 600) -> str | None"),
+          "Shows what was recorded, or the world as it is: in a notebook, or in the browser, whose file is returned.")
+      .def(
+          "save_html",
+          [](nb::handle_t<PySimulation> self, nb::handle path, const std::string& title) {
+            in_python("_save_html")(self, path, title);
+          },
+          nb::arg("path"), nb::arg("title") = "",
+          nb::sig("def save_html(self, path: str | os.PathLike[str], title: str = '') -> None"),
+          "Writes the page of html() to a file; an earlier one is replaced only by a whole one.")
+      .def(
+          "set_control",
+          [](nb::handle_t<PySimulation> self, nb::handle controls) { in_python("_set_control")(self, controls); },
+          nb::arg("controls"), nb::sig("def set_control(self, controls: collections.abc.Mapping[str, float]) -> None"),
+          "Sets targets of drives by name: {\"joint\": value}.")
       .def("html", &make_html, nb::arg("title") = "Almond",
            "A page that plays what was recorded, or shows the world as it is; ends the recording.")
       .def(

@@ -152,27 +152,35 @@ void add_problem(nb::module_& m) {
             save_problem(self, nb::cast<std::string>(nb::str(path)));
           },
           nb::arg("path"), "Write a .npz, .json or FCLIB .hdf5 file, by the ending of its name.")
-      .def_ro("name", &ContactProblem::name)
-      .def_prop_ro("num_dofs", &ContactProblem::num_dofs)
-      .def_prop_ro("num_contacts", &ContactProblem::num_contacts)
+      .def_ro("name", &ContactProblem::name, "As the file or the scene calls it; may be empty.")
+      .def_prop_ro("num_dofs", &ContactProblem::num_dofs, "Length of v.")
+      .def_prop_ro("num_contacts", &ContactProblem::num_contacts, "Contacts with friction, three rows each.")
       .def_prop_ro("num_rows", &ContactProblem::num_rows, "Length of the impulses: 3 per contact, then rows.")
-      .def_prop_ro("num_subsystems", [](const ContactProblem& p) { return p.subsystems.size(); })
       .def_prop_ro(
-          "A", [](const ContactProblem& p) { return matrix_to_numpy(MatXr(make_dense_A(p))); }, "Dense copy.")
+          "num_subsystems", [](const ContactProblem& p) { return p.subsystems.size(); }, "Blocks of A: bodies, robots.")
       .def_prop_ro(
-          "J", [](const ContactProblem& p) { return matrix_to_numpy(MatXr(make_dense_J(p))); }, "Dense copy.")
-      .def_prop_ro("e", [](const ContactProblem& p) { return to_numpy(make_dense_e(p)); })
-      .def_prop_ro("b",
-                   [](nb::handle_t<ContactProblem> self) {
-                     auto& p = nb::cast<ContactProblem&>(self);
-                     return view(p.b.data(), p.b.size(), self, false);
-                   })
-      .def_prop_ro("mu",
-                   [](const ContactProblem& p) {
-                     VecX mu(p.num_contacts());
-                     for (int i = 0; i < p.num_contacts(); ++i) mu[i] = p.contacts[i].mu;
-                     return to_numpy(mu);
-                   })
+          "A", [](const ContactProblem& p) { return matrix_to_numpy(MatXr(make_dense_A(p))); },
+          "The mass matrix (dofs, dofs); a dense copy.")
+      .def_prop_ro(
+          "J", [](const ContactProblem& p) { return matrix_to_numpy(MatXr(make_dense_J(p))); },
+          "All rows (rows, dofs), in the order of the impulses; a dense copy.")
+      .def_prop_ro(
+          "e", [](const ContactProblem& p) { return to_numpy(make_dense_e(p)); }, "Bias of every row [m/s]; a copy.")
+      .def_prop_ro(
+          "b",
+          [](nb::handle_t<ContactProblem> self) {
+            auto& p = nb::cast<ContactProblem&>(self);
+            return view(p.b.data(), p.b.size(), self, false);
+          },
+          "Right-hand side: momentum without contacts.")
+      .def_prop_ro(
+          "mu",
+          [](const ContactProblem& p) {
+            VecX mu(p.num_contacts());
+            for (int i = 0; i < p.num_contacts(); ++i) mu[i] = p.contacts[i].mu;
+            return to_numpy(mu);
+          },
+          "Friction coefficient of each contact.")
       .def("fields", &fields_of, "All arrays by the names they have in a .npz file (matrices as CSR).")
       .def(
           "certify",
@@ -200,16 +208,21 @@ void add_problem(nb::module_& m) {
 
 void add_solver(nb::module_& m) {
   add_problem(m);
-  nb::class_<Certificate>(m, "Certificate", "How far an answer is from the law.")
+  nb::class_<Certificate>(m, "Certificate", "How far an answer is from the law, measured from the problem alone.")
       .def_ro("residual", &Certificate::residual, "The paper's: ‖L - T(L - (Jv+e))‖ / (contacts + rows) [N s].")
       .def_ro("natural_map", &Certificate::natural_map, "Delassus-scaled, relative to the free velocity.")
-      .def_ro("normal_violation", &Certificate::normal_violation)
-      .def_ro("complementarity", &Certificate::complementarity)
-      .def_ro("cone_violation", &Certificate::cone_violation)
-      .def_ro("slip_error", &Certificate::slip_error)
-      .def_ro("dynamics_residual", &Certificate::dynamics_residual)
-      .def_ro("row_violation", &Certificate::row_violation)
-      .def_ro("worst_constraint", &Certificate::worst_constraint)
+      .def_ro("normal_violation", &Certificate::normal_violation,
+              "Worst velocity into a contact, max(0, -(J_n v + e_n)) [m/s].")
+      .def_ro("complementarity", &Certificate::complementarity,
+              "Worst |L_n (J_n v + e_n)|: an impulse where a gap opens [J].")
+      .def_ro("cone_violation", &Certificate::cone_violation,
+              "Worst distance of an impulse from its friction cone or its bounds [N s].")
+      .def_ro("slip_error", &Certificate::slip_error,
+              "Worst mu L_n |w_t| + L_t·w_t: 0 where friction opposes slip in full [J].")
+      .def_ro("dynamics_residual", &Certificate::dynamics_residual, "|A v - b - JᵀL| / (|b| + |JᵀL|).")
+      .def_ro("row_violation", &Certificate::row_violation, "Worst over hard, soft, equality and bounded rows [m/s].")
+      .def_ro("worst_constraint", &Certificate::worst_constraint,
+              "Index of the constraint that is farthest from the law: contacts first, then rows; -1 for none.")
       .def_prop_ro(
           "modes",
           [](const Certificate& c) {
@@ -218,18 +231,22 @@ void add_solver(nb::module_& m) {
             return names;
           },
           "open, stick or slip, per contact.")
-      .def("as_dict", [](const Certificate& c) { return to_dict(c); })
+      .def(
+          "as_dict", [](const Certificate& c) { return to_dict(c); }, "All figures by name.")
       .def("__repr__", [](const Certificate& c) {
         return "<almond.Certificate: residual " + almond::to_text(c.residual) + ", natural_map " +
                almond::to_text(c.natural_map) + ">";
       });
-  nb::class_<PyWorkspace>(m, "Workspace", "Scratch memory that solves of one thread share.").def(nb::init<>());
+  nb::class_<PyWorkspace>(m, "Workspace", "Scratch memory that solves of one thread share.")
+      .def(nb::init<>(), "Empty; grows with the first solve.");
   nb::class_<Solution>(m, "Solution", "Velocities, impulses, and how exact they are.")
-      .def_prop_ro("v",
-                   [](nb::handle_t<Solution> self) {
-                     auto& s = nb::cast<Solution&>(self);
-                     return view(s.v.data(), static_cast<std::size_t>(s.v.size()), self, true);
-                   })
+      .def_prop_ro(
+          "v",
+          [](nb::handle_t<Solution> self) {
+            auto& s = nb::cast<Solution&>(self);
+            return view(s.v.data(), static_cast<std::size_t>(s.v.size()), self, true);
+          },
+          "Velocities at the end of the step.")
       .def_prop_ro(
           "impulses",
           [](nb::handle_t<Solution> self) {
@@ -237,12 +254,21 @@ void add_solver(nb::module_& m) {
             return view(s.lambda.data(), static_cast<std::size_t>(s.lambda.size()), self, true);
           },
           "t1, t2, n per contact, then hard, soft, equality and bounded rows [N s].")
-      .def_prop_ro("status", [](const Solution& s) { return std::string(to_string(s.status)); })
-      .def_prop_ro("solved", [](const Solution& s) { return s.status == Status::kSolved; })
-      .def_ro("certificate", &Solution::certificate)
-      .def_prop_ro("iterations", [](const Solution& s) { return s.info.iterations; })
-      .def_prop_ro("newton_steps", [](const Solution& s) { return s.info.newton_steps; })
-      .def_prop_ro("time_ms", [](const Solution& s) { return s.info.time_ms; })
+      .def_prop_ro(
+          "status", [](const Solution& s) { return std::string(to_string(s.status)); },
+          "How the solve ended: solved, max-iterations, time-budget, stalled, infeasible or numerical-error.")
+      .def_prop_ro(
+          "solved", [](const Solution& s) { return s.status == Status::kSolved; },
+          "Whether the certificate is below tol.")
+      .def_ro("certificate", &Solution::certificate, "How exactly the answer obeys the law.")
+      .def_prop_ro(
+          "iterations", [](const Solution& s) { return s.info.iterations; },
+          "Of the method: sweeps, ADMM iterations, multiplier updates.")
+      .def_prop_ro(
+          "newton_steps", [](const Solution& s) { return s.info.newton_steps; },
+          "Linear systems solved by Newton methods.")
+      .def_prop_ro(
+          "time_ms", [](const Solution& s) { return s.info.time_ms; }, "Wall time of the solve [ms].")
       .def_prop_ro(
           "trace",
           [](const Solution& s) {
