@@ -16,7 +16,7 @@ The method of Almond is that of J. Lee, M. Lee, S. Park, J. Yun and D. Lee, *Var
 Simulation*. This page goes through the evaluation in its Sec. VII: what the paper says of each table and figure, what this program measured, and
 whether the claim holds. It is the last full run of
 
-```
+```sh
 build/almond bench paper --html paper.html --json paper.json --save problems
 ```
 
