@@ -75,14 +75,14 @@ def _show(self: Simulation, title: str = "", height: int = 600) -> str | None:
     html = self.html(title or self.name)
     try:
         from IPython import get_ipython
-        from IPython.display import HTML, display
+        from IPython.display import IFrame, display
     except ImportError:
         get_ipython = None
     if get_ipython is not None and get_ipython() is not None and "IPKernelApp" in get_ipython().config:
         import base64
 
         data = base64.b64encode(html.encode()).decode()
-        display(HTML(f'<iframe src="data:text/html;base64,{data}" width="100%" height="{height}" style="border:0"></iframe>'))
+        display(IFrame(f"data:text/html;base64,{data}", width="100%", height=height))
         return None
     import tempfile
     import webbrowser

@@ -155,6 +155,12 @@ void assign(const State& from, State& to) {
   to.rng = from.rng;
 }
 
+/// What there is to see. Meshes of a scene's robots are read when somebody looks.
+std::vector<Look> looks_of(PySimulation& self) {
+  if (self.looks.empty() && self.scene.make_looks) self.looks = self.scene.make_looks();
+  return make_looks(self.model(), self.looks);
+}
+
 std::string make_html(PySimulation& self, const std::string& title) {
   const std::vector<std::pair<std::string, std::string>> facts = {{"scene", self.scene.name}};
   std::string bytes;
@@ -162,7 +168,7 @@ std::string make_html(PySimulation& self, const std::string& title) {
     bytes = self.replay->finish(self.simulation, facts);
     self.replay.reset();
   } else {
-    bytes = make_still(self.simulation, self.looks, title, facts);
+    bytes = make_still(self.simulation, looks_of(self), title, facts);
   }
   return make_page({bytes});
 }
@@ -408,7 +414,7 @@ void add_simulation(nb::module_& m) {
             ReplayOptions options;
             options.fps = fps;
             options.title = title.empty() ? s.scene.name : title;
-            s.replay = std::make_unique<Replay>(s.model(), s.looks, s.simulation.options().dt, options);
+            s.replay = std::make_unique<Replay>(s.model(), looks_of(s), s.simulation.options().dt, options);
           },
           nb::arg("fps") = 60.0, nb::arg("title") = "",
           "From now on steps are kept for html(), show() and save_html().")

@@ -1,5 +1,9 @@
 """The simulator from Python: closed forms, views, recordings, batches, bad input."""
 
+import base64
+import gzip
+import json
+import re
 import threading
 
 import almond
@@ -172,3 +176,24 @@ def test_bad_numbers_in_a_view_do_not_crash():
     sim = almond.simulate(ball())
     sim.q[0] = np.nan
     assert sim.step().status == "numerical-error"
+
+
+def test_what_collides_is_drawn():
+    """Geoms in the header of a page (viewer/FORMAT.md), of a recording and of a world as it is, are those of the model."""
+
+    def drawn(page):
+        (text,) = re.findall(r'<script type="application/x-almond-replay">([^<]*)</script>', page)
+        data = gzip.decompress(base64.b64decode(text))
+        return json.loads(data[12 : 12 + int.from_bytes(data[8:12], "little")])["geoms"]
+
+    builder = almond.ModelBuilder("two")
+    builder.add_ground(almond.Plane())
+    builder.add_solid("block", almond.Box([0.1, 0.1, 0.05]), mass=1.0, position=[0, 0, 0.05])
+    sim = almond.simulate(builder.build())
+    still = sim.html()
+    if "application/x-almond-replay" not in still:
+        pytest.skip("built without the web page")
+    sim.record()
+    sim.step(3)
+    for page in (still, sim.html()):
+        assert sorted(geom["body"] for geom in drawn(page)) == [-1, 0]
