@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-test build python wheel demo test bench peers layers format check-format tidy clean \
+.PHONY: help setup setup-test build python wheel docs notebooks demo test bench peers layers format check-format tidy clean \
         test-release test-dev test-tsan test-python test-viewer
 
 JOBS ?= $(shell nproc)
@@ -36,6 +36,13 @@ python: setup-test ## Build the Python package into build/python
 
 wheel: setup-test ## Build a wheel that runs on other machines too, into build/wheel
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) tools/wheel build/wheel
+
+docs: python ## Build the documentation site into build/site
+	@PYTHONPATH=build/python .venv/bin/python -m mkdocs build -q --strict
+	@echo "build/site/index.html; with search: python3 -m http.server -d build/site"
+
+notebooks: python ## Run the long notebooks of docs/notebooks again, which keep their outputs
+	@PYTHONPATH=build/python .venv/bin/python tools/site/notebooks.py $(ARGS)
 
 demo: build ## Solve built-in contact problems with every solver, live; write a page with the curves and a replay
 	@build/almond demo $(ARGS)

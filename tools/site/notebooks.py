@@ -57,13 +57,18 @@ def to_markdown(notebook, name):
             parts.append(cell.source)
         elif cell.cell_type == "code":
             parts.append(f"```python\n{cell.source}\n```")
-            parts += [_output(output, add_file) for output in cell.outputs]
+            printed = ""
+            for output in cell.outputs:
+                if output.output_type == "stream":  # comes in pieces
+                    printed += output.text
+                else:
+                    parts += [_printed(printed), _output(output, add_file)]
+                    printed = ""
+            parts.append(_printed(printed))
     return "\n\n".join(part for part in parts if part) + "\n", files
 
 
 def _output(output, add_file):
-    if output.output_type == "stream":
-        return _printed(output.text)
     if output.output_type == "error":
         return _printed("\n".join(output.traceback))
     data = output.get("data", {})
@@ -76,7 +81,9 @@ def _output(output, add_file):
         def own_file(match):
             return f'loading="lazy" src="../{add_file("html", base64.b64decode(match.group(1)))}"'
 
-        return re.sub(r'src="data:text/html;base64,([^"]+)"', own_file, data["text/html"])
+        # Indented lines would be code to Markdown, empty ones an end.
+        text = re.sub(r"\n\s*", "\n", data["text/html"].strip())
+        return re.sub(r'src="data:text/html;base64,([^"]+)"', own_file, text)
     return _printed(data.get("text/plain", ""))
 
 
