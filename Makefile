@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup setup-test build python wheel docs notebooks demo test bench peers layers format check-format tidy clean \
-        test-release test-dev test-tsan test-python test-viewer
+        test-release test-dev test-tsan test-python test-python-asan test-viewer
 
 JOBS ?= $(shell nproc)
 # Warnings are errors here; `make build WERROR=OFF` for a compiler newer than ours.
@@ -38,7 +38,7 @@ wheel: setup-test ## Build a wheel that runs on other machines too, into build/w
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) tools/wheel build/wheel
 
 docs: python ## Build the documentation site into build/site
-	@PYTHONPATH=build/python .venv/bin/python -m mkdocs build -q --strict
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=build/python .venv/bin/python -m mkdocs build -q --strict
 	@echo "build/site/index.html; with search: python3 -m http.server -d build/site"
 
 notebooks: python ## Run the long notebooks of docs/notebooks again, which keep their outputs
@@ -74,6 +74,16 @@ test-tsan: setup ## Tests that run threads, with ThreadSanitizer
 
 test-python: setup-test build python ## Python tests and oracles
 	@PYTHONPATH=build/python .venv/bin/python -m pytest -q tests | tee build/test-python.log
+
+# The sanitizer has to be there before the interpreter is, and its own leaks are the interpreter's; those of the module nanobind
+# counts. GCC's runtime; the tests that start other interpreters are left out.
+test-python-asan: setup-test ## Python tests with AddressSanitizer and UndefinedBehaviorSanitizer in the module
+	@cmake --preset dev -DALMOND_WERROR=$(WERROR) -DALMOND_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/.venv/bin/python >/dev/null
+	@cmake --build build/dev -j $(JOBS) --target almond_python
+	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  PYTHONPATH=build/dev/python .venv/bin/python -m pytest -q -p no:cacheprovider --ignore tests/python/test_wheel.py tests/python 2>&1 | \
+	  tee build/test-python-asan.log
+	@! grep '^nanobind: leaked' build/test-python-asan.log
 
 # One browser at a time: without a graphics card each draws with all cores.
 test-viewer: setup-test build ## The web page: types, format, and in a real browser
