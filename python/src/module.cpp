@@ -6,7 +6,8 @@
 NB_MODULE(_core, m) {
   using namespace almond::python;
 #ifdef NDEBUG
-  nb::set_leak_warnings(false);  // objects that modules hold until the interpreter ends; `make test-python-asan` counts them
+  nb::set_leak_warnings(
+      false);  // objects that modules hold until the interpreter ends; `make test-python-asan` counts them
 #endif
   m.doc() = "Exact Signorini-Coulomb contact for robots: the compiled part of almond.";
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
