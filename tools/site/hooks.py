@@ -40,18 +40,19 @@ def public_names(file):
 
 
 def reference_pages():
+    """(title, page, text)"""
     package = ROOT / "python" / "almond"
     placed = {name for _, names in SUBJECTS.values() for name in names}
     missing = [name for name in public_names(package / "__init__.py") if name not in placed and not name.startswith("_")]
     subjects = dict(SUBJECTS, **({"more": ("More", missing)} if missing else {}))
     for page, (title, names) in subjects.items():
-        yield f"api/{page}.md", f"# {title}\n\n" + "\n".join(f"::: almond.{name}\n" for name in names)
+        yield title, f"api/{page}.md", f"# {title}\n\n" + "\n".join(f"::: almond.{name}\n" for name in names)
     for file in sorted(package.glob("[!_]*.py")):
         names = public_names(file)
         if names:
             module = f"almond.{file.stem}"
-            members = "".join(f"        - {name}\n" for name in names)
-            yield f"api/{file.stem}.md", f"# {module}\n\n::: {module}\n    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n      heading_level: 1\n      members:\n{members}"
+            options = "show_root_heading: false, show_root_toc_entry: false, heading_level: 1"
+            yield module, f"api/{file.stem}.md", f"# {module}\n\n::: {module}\n    options: {{{options}, members: [{', '.join(names)}]}}\n"
 
 
 def split_readme():
@@ -64,7 +65,7 @@ def split_readme():
 
 def on_config(config):
     """Reference and notebooks into the navigation, and pages of docs/ that nobody has put there under "How to"."""
-    reference = [{SUBJECTS[Path(page).stem][0] if Path(page).stem in SUBJECTS else f"almond.{Path(page).stem}": page} for page, _ in reference_pages()]
+    reference = [{title: page} for title, page, _ in reference_pages()]
     books = [{_title(path): f"notebooks/{path.stem}.md"} for path in sorted(notebooks.FOLDER.glob("*.ipynb"))]
     placed = {page for section in config["nav"] for entry in section.values() if isinstance(entry, list) for item in entry for page in item.values()}
     others = [path.name for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in placed]
@@ -82,7 +83,7 @@ def _title(path):
 
 def on_files(files, config):
     front, gallery = split_readme()
-    texts = {"index.md": front, "gallery.md": gallery, **dict(reference_pages())}
+    texts = {"index.md": front, "gallery.md": gallery, **{page: text for _, page, text in reference_pages()}}
     for page, source in BESIDE.items():
         texts[page] = (ROOT / source).read_text(encoding="utf-8")
     cache = Path(os.environ.get("ALMOND_NOTEBOOKS", ROOT / "build" / "notebooks"))
