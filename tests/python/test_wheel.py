@@ -41,10 +41,11 @@ def wheel(tmp_path_factory):
 def python(wheel, tmp_path_factory):
     """The interpreter of an environment with the wheel and NumPy, and nothing else."""
     folder = tmp_path_factory.mktemp("empty")
-    venv.create(folder)
-    pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "-q", "--disable-pip-version-check"]
-    if subprocess.run([*pip, "--retries", "1", "numpy"], capture_output=True).returncode != 0:
-        pytest.skip("no package index within reach: NumPy cannot be installed into an empty environment")
+    venv.create(folder, with_pip=True)
+    pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    numpy = subprocess.run([*pip, "--retries", "1", "numpy"], capture_output=True, text=True)
+    if numpy.returncode != 0:
+        pytest.skip(f"no package index within reach, so no NumPy in an empty environment: {numpy.stderr.strip().splitlines()[-1:]}")
     run(*pip, "--no-index", wheel)
     return folder / "bin/python"
 
