@@ -24,4 +24,5 @@ NB_MODULE(_core, m) {
   add_model(m);
   add_simulation(m);
   add_batch(m);
+  add_mujoco(m);
 }

@@ -11,6 +11,8 @@ namespace almond::python {
 
 /// Sets fields of Settings from keyword arguments; those it does not know are left in `rest`.
 void apply_settings(const nb::dict& given, Settings& settings, nb::dict& rest);
+/// The same for callers that know no others: throws ValueError for a name that Settings has not.
+void read_settings(const nb::dict& given, Settings& settings);
 /// The same for StepOptions and the Settings in it. Throws ValueError for a name that neither has.
 void apply_options(const nb::dict& given, StepOptions& options);
 /// Throws ValueError with the nearest of the known names.
@@ -34,5 +36,6 @@ void add_solver(nb::module_& m);
 void add_model(nb::module_& m);
 void add_simulation(nb::module_& m);
 void add_batch(nb::module_& m);
+void add_mujoco(nb::module_& m);
 
 }  // namespace almond::python

@@ -71,6 +71,14 @@ void apply_settings(const nb::dict& given, Settings& settings, nb::dict& rest) {
   settings.validate();
 }
 
+void read_settings(const nb::dict& given, Settings& settings) {
+  nb::dict rest;
+  apply_settings(given, settings, rest);
+  for (const auto& [key, value] : rest)
+    refuse_name(nb::cast<std::string>(key), {"solver", "tol", "budget_ms", "max_iterations", "threads", "trace"},
+                "setting");
+}
+
 void apply_options(const nb::dict& given, StepOptions& options) {
   nb::dict rest;
   apply_settings(given, options.solver, rest);

@@ -96,12 +96,7 @@ struct PyWorkspace {
 std::unique_ptr<Solution> solve_problem(const ContactProblem& problem, const nb::dict& given, nb::handle start,
                                         PyWorkspace& ws) {
   Settings settings;
-  nb::dict rest;
-  apply_settings(given, settings, rest);
-  for (const auto& [key, value] : rest) {
-    std::vector<std::string> known = {"solver", "tol", "budget_ms", "max_iterations", "threads", "trace"};
-    refuse_name(nb::cast<std::string>(key), known, "setting");
-  }
+  read_settings(given, settings);
   auto solution = std::make_unique<Solution>();
   if (!start.is_none()) {
     solution->lambda = read_vector(start, "start", problem.num_rows());

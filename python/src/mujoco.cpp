@@ -1,0 +1,585 @@
+// MuJoCo's constraints as a contact problem, and its answer in MuJoCo's layout. Works on arrays, so that it needs no
+// MuJoCo itself; python/almond/mujoco.py hands them over and says what is done with them. One problem, workspace and
+// answer serve all steps: a step whose sizes are known allocates nothing here.
+
+#include <algorithm>
+#include <cmath>
+
+#include "parts.hpp"
+
+namespace almond::python {
+namespace {
+
+template <class Value>
+using Column = nb::ndarray<const Value, nb::ndim<1>, nb::device::cpu>;
+template <class Value>
+using Table = nb::ndarray<const Value, nb::ndim<2>, nb::device::cpu>;
+using Out = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+enum Kind : int { kEquality, kFrictionDof, kFrictionTendon, kLimitJoint, kLimitTendon, kContact };  // mjtConstraint
+
+constexpr double kMaxCorrection = 0.5;  // speed at which an overlap is removed, at most [m/s, rad/s]
+constexpr double kNoticeable = 1e-4;    // corrections up to this speed may stay in the velocities [m/s, rad/s]
+constexpr int kLimitRounds = 10;        // spin and rolling friction: limits follow the normal forces of the last round
+constexpr double kLimitChange = 1e-6;   // relative change of a limit that is not worth another round
+
+template <class Value>
+Value at(const Column<Value>& array, int k) {
+  return array.data()[k * array.stride(0)];
+}
+template <class Value>
+Value at(const Table<Value>& array, int k, int column) {
+  return array.data()[k * array.stride(0) + column * array.stride(1)];
+}
+
+void require_size(std::size_t size, std::size_t expected, const char* name) {
+  if (size < expected)
+    raise_value_error(std::string(name) + ": has " + std::to_string(size) + " entries, expected " +
+                      std::to_string(expected) + "; is data of this model?");
+}
+
+/// Rows of a sparse matrix, or of a dense one with `columns` columns.
+struct Sparse {
+  const double* values = nullptr;
+  const int *rownnz = nullptr, *rowadr = nullptr, *colind = nullptr;
+  int columns = 0;
+
+  template <class Function>
+  void for_row(int row, Function f) const {
+    if (colind == nullptr) {
+      const double* start = values + static_cast<std::ptrdiff_t>(row) * columns;
+      for (int j = 0; j < columns; ++j)
+        if (start[j] != 0.0) f(j, start[j]);
+    } else {
+      for (int k = rowadr[row]; k < rowadr[row] + rownnz[row]; ++k) f(colind[k], values[k]);
+    }
+  }
+};
+
+/// One constraint of the problem: which rows of MuJoCo's it is made of, and whose it is.
+struct Origin {
+  int efc = 0;       // its first row
+  int rows = 1;      // how many
+  int first = -1;    // where its impulses begin in λ, -1: it acts on nothing
+  int contact = -1;  // in the arrays of contacts, -1: none
+  int roll = 0;      // 0: the constraint itself; 3, 4, 5: spin and rolling friction of a contact
+  int normal = -1;   // of spin and rolling: where the impulse of the contact's normal is
+  std::int64_t key_a = 0, key_b = 0, key_c = 0;  // by which the next step finds it again
+  double gap = 0.0;                              // [m, rad]
+  double scale = 1.0;                            // of contacts mu2 / mu1, of spin and rolling friction its coefficient
+  double mu1 = 1.0;
+};
+
+struct Memory {
+  std::int64_t a = 0, b = 0, c = 0;
+  Vec3 impulse = Vec3::Zero();
+};
+
+struct MujocoSolver {
+  Settings settings;
+  Workspace workspace;
+  ContactProblem problem;
+  Solution solution, moved;  // velocities to keep, and those to move with
+  bool corrects = false;     // `moved` counts
+  bool pyramidal = true;
+  int solves = 0;
+  double dt = 0.0;
+  std::atomic<bool> busy{false};
+
+  std::vector<int> tree_of_dof, tree_begin, first_tree, subsystem_of;
+  std::vector<double> free_velocity;
+  Sparse J;
+  std::vector<Origin> origins;
+  std::vector<int> hard, equality, bounded, cones;  // into origins, in the order of λ
+  std::vector<Memory> memory;
+};
+
+// ---------------------------------------------------------------- assembly
+
+/// Subsystems are trees. A constraint may touch two; where one touches more, all trees from its first to its last
+/// become one.
+void make_subsystems(MujocoSolver& s, int n) {
+  ContactProblem& p = s.problem;
+  const int trees = static_cast<int>(s.tree_begin.size()) - 1;
+  s.first_tree.resize(static_cast<std::size_t>(trees));
+  for (int t = 0; t < trees; ++t) s.first_tree[t] = t;
+  for (const Origin& origin : s.origins) {
+    int low = trees, high = -1;
+    std::array<int, 2> seen = {-1, -1};
+    bool many = false;
+    for (int k = 0; k < origin.rows; ++k)
+      s.J.for_row(origin.efc + k, [&](int j, double) {
+        const int t = s.tree_of_dof[j];
+        low = std::min(low, t);
+        high = std::max(high, t);
+        for (int& tree : seen) {
+          if (tree < 0) tree = t;
+          if (tree == t) return;
+        }
+        many = true;
+      });
+    if (many)
+      for (int t = low + 1; t <= high; ++t) s.first_tree[t] = std::min(s.first_tree[t], low);
+  }
+  s.subsystem_of.resize(static_cast<std::size_t>(n));
+  for (int t = 0; t < trees; ++t) {
+    if (s.first_tree[t] == t) {
+      Subsystem sub;
+      sub.offset = s.tree_begin[t];
+      p.subsystems.push_back(sub);
+    }
+    Subsystem& sub = p.subsystems.back();
+    sub.dofs = s.tree_begin[t + 1] - sub.offset;
+    for (int j = s.tree_begin[t]; j < s.tree_begin[t + 1]; ++j)
+      s.subsystem_of[j] = static_cast<int>(p.subsystems.size()) - 1;
+  }
+  int start = 0;
+  for (Subsystem& sub : p.subsystems) {
+    sub.A_start = start;
+    start += sub.dofs * sub.dofs;
+  }
+  p.A_pool.assign(static_cast<std::size_t>(start), 0.0);
+}
+
+double* entry(MujocoSolver& s, int i, int j) {
+  const Subsystem& sub = s.problem.subsystems[s.subsystem_of[i]];
+  return s.problem.A_pool.data() + sub.A_start + static_cast<std::ptrdiff_t>(j - sub.offset) * sub.dofs +
+         (i - sub.offset);
+}
+
+/// Finds the subsystems that the rows touch and makes room for `height` rows of each; false if there are none.
+template <class Constraint>
+bool add_sides(MujocoSolver& s, const Origin& origin, int height, Constraint& constraint) {
+  constraint.num_sides = 0;
+  for (int k = 0; k < origin.rows; ++k)
+    s.J.for_row(origin.efc + k, [&](int j, double) {
+      const int sub = s.subsystem_of[j];
+      for (int i = 0; i < constraint.num_sides; ++i)
+        if (constraint.sides[i].subsystem == sub) return;
+      Side& side = constraint.sides[constraint.num_sides++];
+      side = Side{};
+      side.subsystem = sub;
+      side.J_start = static_cast<int>(s.problem.J_pool.size());
+      s.problem.J_pool.resize(
+          s.problem.J_pool.size() + static_cast<std::size_t>(height) * s.problem.subsystems[sub].dofs, 0.0);
+    });
+  return constraint.num_sides > 0;
+}
+
+/// Adds `scale` times a row of MuJoCo's to row r of the constraint.
+template <class Constraint>
+void add_row(MujocoSolver& s, const Constraint& constraint, int efc, double scale, int r) {
+  s.J.for_row(efc, [&](int j, double value) {
+    const int sub = s.subsystem_of[j];
+    const Side& side = constraint.sides[constraint.sides[0].subsystem == sub ? 0 : 1];
+    const Subsystem& info = s.problem.subsystems[sub];
+    s.problem.J_pool[side.J_start + r * info.dofs + (j - info.offset)] += scale * value;
+  });
+}
+
+/// Row k > 0 of a contact (t1, t2, spin, roll, roll) alone; edges of a pyramid are n ± mu_k t_k.
+template <class Constraint>
+void add_friction_row(MujocoSolver& s, const Constraint& constraint, int efc, int k, double scale, double mu_k, int r) {
+  if (s.pyramidal) {
+    add_row(s, constraint, efc + 2 * (k - 1), 0.5 * scale / mu_k, r);
+    add_row(s, constraint, efc + 2 * (k - 1) + 1, -0.5 * scale / mu_k, r);
+  } else {
+    add_row(s, constraint, efc + k, scale, r);
+  }
+}
+
+double approach(double gap, double dt) { return std::max(gap / dt, -kMaxCorrection); }
+
+struct ContactArrays {
+  Column<int> address, dim;
+  Column<double> dist, includemargin;
+  Table<double> friction, surfacevel;
+  Table<int> geom;
+};
+
+void add_cone(MujocoSolver& s, Origin& origin, const ContactArrays& c) {
+  Contact contact;
+  if (!add_sides(s, origin, 3, contact)) return;
+  const int k = origin.contact;
+  const double mu2 = at(c.friction, k, 1);
+  contact.mu = origin.mu1 = at(c.friction, k, 0);
+  origin.scale = mu2 / origin.mu1;  // an ellipse becomes a circle when t2 is measured in other units
+  contact.e = Vec3(at(c.surfacevel, k, 0), at(c.surfacevel, k, 1) * origin.scale, approach(origin.gap, s.dt));
+  add_friction_row(s, contact, origin.efc, 1, 1.0, origin.mu1, 0);
+  add_friction_row(s, contact, origin.efc, 2, origin.scale, mu2, 1);
+  add_row(s, contact, origin.efc, s.pyramidal ? 0.5 : 1.0, 2);
+  if (s.pyramidal) add_row(s, contact, origin.efc + 1, 0.5, 2);
+  origin.first = 3 * s.problem.num_contacts();
+  s.problem.contacts.push_back(contact);
+}
+
+void add_scalar(MujocoSolver& s, Origin& origin, std::vector<Row>& pool, double e, double limit,
+                const ContactArrays& c) {
+  Row row;
+  if (!add_sides(s, origin, 1, row)) return;
+  if (origin.roll > 0) {
+    add_friction_row(s, row, origin.efc, origin.roll, 1.0, at(c.friction, origin.contact, origin.roll - 1), 0);
+  } else {
+    add_row(s, row, origin.efc, 1.0, 0);
+  }
+  row.e = e;
+  row.limit = limit;
+  origin.first = static_cast<int>(pool.size());  // within its kind; complete once all kinds are counted
+  pool.push_back(row);
+}
+
+void set_mass(MujocoSolver& s, const Column<int>& treeid) {
+  const int n = static_cast<int>(treeid.shape(0));
+  s.tree_of_dof.resize(static_cast<std::size_t>(n));
+  s.tree_begin.clear();
+  int last = -1;
+  for (int j = 0; j < n; ++j) {
+    if (at(treeid, j) != last) s.tree_begin.push_back(j);
+    last = at(treeid, j);
+    s.tree_of_dof[j] = static_cast<int>(s.tree_begin.size()) - 1;
+  }
+  s.tree_begin.push_back(n);
+}
+
+/// The kinds and gaps of all constraints, from MuJoCo's arrays. `ahead` is taken off the margins again.
+void list_constraints(MujocoSolver& s, const Column<int>& type, const Column<int>& id, const Column<double>& pos,
+                      const Column<double>& margin, double ahead, const ContactArrays& c) {
+  const int rows = static_cast<int>(type.shape(0)), contacts = static_cast<int>(c.address.shape(0));
+  s.origins.clear();
+  for (int i = 0; i < rows; ++i) {
+    const int kind = at(type, i);
+    if (kind >= kContact) break;  // contacts come last
+    Origin origin;
+    origin.efc = i;
+    origin.key_a = -1 - kind;
+    origin.key_b = at(id, i);
+    const bool same =
+        !s.origins.empty() && s.origins.back().key_a == origin.key_a && s.origins.back().key_b == origin.key_b;
+    origin.key_c = same ? s.origins.back().key_c + 1 : 0;
+    const bool limit = kind == kLimitJoint || kind == kLimitTendon;
+    origin.gap = limit ? at(pos, i) - (at(margin, i) - ahead) : kind == kEquality ? at(pos, i) : 0.0;
+    s.origins.push_back(origin);
+  }
+  for (int k = 0; k < contacts; ++k) {
+    if (at(c.address, k) < 0) continue;
+    const int dim = at(c.dim, k);
+    Origin origin;
+    origin.contact = k;
+    origin.efc = at(c.address, k);
+    origin.rows = dim == 1 ? 1 : s.pyramidal ? 2 * (dim - 1) : dim;
+    if (origin.efc + origin.rows > rows) raise_value_error("data: contacts do not belong to its constraints");
+    const int a = at(c.geom, k, 0), b = at(c.geom, k, 1);
+    origin.key_a = a;
+    origin.key_b = b;
+    const bool same = !s.origins.empty() && s.origins.back().key_a == a && s.origins.back().key_b == b;
+    origin.key_c = same ? s.origins.back().key_c + 8 : 0;
+    // Of a flex (no geom) the margin was not made wider.
+    origin.gap = at(c.dist, k) - (at(c.includemargin, k) - 0.5 * ahead * ((a >= 0 ? 1 : 0) + (b >= 0 ? 1 : 0)));
+    s.origins.push_back(origin);
+    for (int roll = 3; roll < dim; ++roll) {
+      Origin more = origin;
+      more.roll = roll;
+      more.scale = at(c.friction, k, roll - 1);
+      more.key_c += roll;
+      s.origins.push_back(more);
+    }
+  }
+}
+
+void add_constraints(MujocoSolver& s, const Column<int>& type, const Column<double>& loss, const ContactArrays& c) {
+  ContactProblem& p = s.problem;
+  for (auto* list : {&s.cones, &s.hard, &s.equality, &s.bounded}) list->clear();
+  int cone = -1;
+  for (int i = 0; i < static_cast<int>(s.origins.size()); ++i) {
+    Origin& origin = s.origins[i];
+    const auto note = [&](std::vector<int>& list) {
+      if (origin.first >= 0) list.push_back(i);
+    };
+    if (origin.contact >= 0 && origin.roll > 0) {
+      add_scalar(s, origin, p.bounded, origin.roll == 3 ? at(c.surfacevel, origin.contact, 2) : 0.0, 0.0, c);
+      origin.normal = cone;
+      note(s.bounded);
+    } else if (origin.contact >= 0 && at(c.dim, origin.contact) > 1) {
+      add_cone(s, origin, c);
+      cone = i;
+      note(s.cones);
+    } else if (origin.contact >= 0 || at(type, origin.efc) >= kLimitJoint) {
+      add_scalar(s, origin, p.hard, approach(origin.gap, s.dt), kInfinity, c);
+      note(s.hard);
+    } else if (at(type, origin.efc) == kEquality) {
+      add_scalar(s, origin, p.equality, std::clamp(origin.gap / s.dt, -kMaxCorrection, kMaxCorrection), kInfinity, c);
+      note(s.equality);
+    } else {
+      add_scalar(s, origin, p.bounded, 0.0, s.dt * at(loss, origin.efc), c);
+      note(s.bounded);
+    }
+  }
+  int rest = 3 * p.num_contacts();
+  for (const auto* list : {&s.hard, &s.equality, &s.bounded}) {
+    for (const int i : *list) s.origins[i].first += rest;
+    rest += static_cast<int>(list->size());
+  }
+}
+
+/// The contact problem of a step. `derivative` is MuJoCo's qDeriv, or empty with `damping` on the diagonal;
+/// `free_velocity` is the next velocity without constraints, or empty where it follows from `force`.
+void assemble(MujocoSolver& s, double dt, const Column<int>& treeid, const Column<double>& M,
+              const Column<int>& M_rownnz, const Column<int>& M_rowadr, const Column<int>& M_colind,
+              const Column<double>& damping, const Column<double>& derivative, const Column<int>& D_rownnz,
+              const Column<int>& D_rowadr, const Column<int>& D_colind, const Column<double>& v,
+              const Column<double>& force, const Column<double>& free_velocity, const Column<int>& awake,
+              bool pyramidal, double ahead, bool sparse, const Column<double>& J, const Column<int>& J_rownnz,
+              const Column<int>& J_rowadr, const Column<int>& J_colind, const Column<int>& type, const Column<int>& id,
+              const Column<double>& pos, const Column<double>& margin, const Column<double>& loss,
+              const Column<int>& address, const Column<int>& dim, const Column<double>& dist,
+              const Column<double>& includemargin, const Table<double>& friction, const Table<double>& surfacevel,
+              const Table<int>& geom) {
+  const Busy busy(s.busy, "this stepper");
+  const auto n = static_cast<std::size_t>(treeid.shape(0)), rows = static_cast<std::size_t>(type.shape(0));
+  require_size(v.shape(0), n, "qvel");
+  require_size(force.shape(0), n, "qfrc_smooth");
+  require_size(M_rownnz.shape(0), n, "M_rownnz");
+  require_size(sparse ? J_rownnz.shape(0) : J.shape(0), sparse ? rows : rows * n, "efc_J");
+  if (!(dt > 0.0)) raise_value_error("timestep: is " + to_text(dt) + ", expected > 0");
+  s.dt = dt;
+  s.pyramidal = pyramidal;
+  s.J = {J.data(), J_rownnz.data(), J_rowadr.data(), sparse ? J_colind.data() : nullptr, static_cast<int>(n)};
+  const ContactArrays contacts{address, dim, dist, includemargin, friction, surfacevel, geom};
+  s.problem.clear();
+  set_mass(s, treeid);
+  list_constraints(s, type, id, pos, margin, ahead, contacts);
+  make_subsystems(s, static_cast<int>(n));
+
+  const Sparse mass{M.data(), M_rownnz.data(), M_rowadr.data(), M_colind.data(), static_cast<int>(n)};
+  for (int i = 0; i < static_cast<int>(n); ++i)
+    mass.for_row(i, [&](int j, double value) {  // the lower triangle
+      *entry(s, i, j) += value;
+      if (i != j) *entry(s, j, i) += value;
+    });
+  if (damping.shape(0) == n)
+    for (int i = 0; i < static_cast<int>(n); ++i) *entry(s, i, i) += dt * at(damping, i);
+  if (derivative.shape(0) > 0) {  // its symmetric part
+    const Sparse D{derivative.data(), D_rownnz.data(), D_rowadr.data(), D_colind.data(), static_cast<int>(n)};
+    for (int i = 0; i < static_cast<int>(n); ++i)
+      D.for_row(i, [&](int j, double value) {
+        *entry(s, i, j) -= 0.5 * dt * value;
+        *entry(s, j, i) -= 0.5 * dt * value;
+      });
+  }
+  const bool known = free_velocity.shape(0) == n;
+  s.problem.b.resize(n);
+  for (const Subsystem& sub : s.problem.subsystems)
+    for (int i = sub.offset; i < sub.offset + sub.dofs; ++i) {
+      double sum = known ? 0.0 : dt * at(force, i);
+      for (int j = sub.offset; j < sub.offset + sub.dofs; ++j)
+        sum += *entry(s, i, j) * (known ? at(free_velocity, j) : at(v, j));
+      const bool asleep = awake.shape(0) > 0 && at(awake, at(treeid, i)) == 0;
+      s.problem.b[i] = asleep ? 0.0 : sum;
+    }
+  add_constraints(s, type, loss, contacts);
+}
+
+// ---------------------------------------------------------------- solution
+
+/// Impulses of the last step, for the constraints that are still there. They mostly come in the same order.
+void recall(MujocoSolver& s, Solution& answer) {
+  answer.lambda.resize(s.problem.num_rows());
+  answer.lambda.setZero();
+  std::size_t next = 0;
+  for (const Origin& origin : s.origins) {
+    if (origin.first < 0) continue;
+    for (std::size_t tried = 0; tried < s.memory.size(); ++tried) {
+      const Memory& m = s.memory[(next + tried) % s.memory.size()];
+      if (m.a != origin.key_a || m.b != origin.key_b || m.c != origin.key_c) continue;
+      const bool cone = origin.first < 3 * s.problem.num_contacts();
+      for (int k = 0; k < (cone ? 3 : 1); ++k) answer.lambda[origin.first + k] = m.impulse[k];
+      next += tried + 1;
+      break;
+    }
+  }
+}
+
+void remember(MujocoSolver& s) {
+  s.memory.clear();
+  for (const Origin& origin : s.origins) {
+    if (origin.first < 0) continue;
+    Memory m{origin.key_a, origin.key_b, origin.key_c, Vec3::Zero()};
+    const bool cone = origin.first < 3 * s.problem.num_contacts();
+    for (int k = 0; k < (cone ? 3 : 1); ++k) m.impulse[k] = s.solution.lambda[origin.first + k];
+    s.memory.push_back(m);
+  }
+}
+
+/// Limits of spin and rolling friction from the normal impulses of an answer; true if one has changed.
+bool set_limits(MujocoSolver& s, const Solution& answer) {
+  bool changed = false;
+  const int first = s.problem.num_rows() - static_cast<int>(s.problem.bounded.size());
+  for (const int i : s.bounded) {
+    const Origin& origin = s.origins[i];
+    if (origin.roll == 0) continue;
+    Row& row = s.problem.bounded[origin.first - first];
+    const int normal = origin.normal >= 0 ? s.origins[origin.normal].first : -1;
+    const double limit = normal >= 0 ? origin.scale * std::max(0.0, answer.lambda[normal + 2]) : 0.0;
+    changed = changed || std::abs(limit - row.limit) > kLimitChange * std::max(limit, row.limit);
+    row.limit = limit;
+  }
+  return changed;
+}
+
+void solve_with_limits(MujocoSolver& s, Solution& answer) {
+  set_limits(s, answer);
+  for (int round = 0; round < kLimitRounds; ++round) {
+    ++s.solves;
+    solve(s.problem, s.settings, s.workspace, answer);
+    if (!set_limits(s, answer)) return;
+  }
+}
+
+/// What moves bodies apart is no speed: it counts for positions only, and the velocities that are kept are those of the
+/// same problem without it. False if there is nothing to be moved apart.
+bool drop_corrections(MujocoSolver& s) {
+  bool some = false;
+  const auto drop = [&](double& e, bool both) {
+    some = some || e < -kNoticeable || (both && e > kNoticeable);
+    if (e < 0.0 || both) e = 0.0;
+  };
+  for (Contact& contact : s.problem.contacts) drop(contact.e[2], false);
+  for (Row& row : s.problem.hard) drop(row.e, false);
+  for (Row& row : s.problem.equality) drop(row.e, true);
+  return some;
+}
+
+bool all_finite(const ContactProblem& p) {
+  const auto finite = [](double x) { return std::isfinite(x); };
+  const auto fine = [&](const Row& row) { return finite(row.e) && !std::isnan(row.limit); };
+  return std::all_of(p.b.begin(), p.b.end(), finite) && std::all_of(p.A_pool.begin(), p.A_pool.end(), finite) &&
+         std::all_of(p.J_pool.begin(), p.J_pool.end(), finite) &&
+         std::all_of(p.contacts.begin(), p.contacts.end(), [](const Contact& c) { return c.e.allFinite(); }) &&
+         std::all_of(p.hard.begin(), p.hard.end(), fine) && std::all_of(p.equality.begin(), p.equality.end(), fine) &&
+         std::all_of(p.bounded.begin(), p.bounded.end(), fine);
+}
+
+/// False where the numbers that came in are not finite: then nothing was solved.
+bool solve_step(MujocoSolver& s, bool warm) {
+  const Busy busy(s.busy, "this stepper");
+  nb::gil_scoped_release release;
+  if (!all_finite(s.problem)) return false;
+  s.settings.warm_start = true;
+  s.solves = 0;
+  if (!warm) s.memory.clear();
+  s.workspace.forget_penalties();  // the same state gives the same bits, whatever was solved before
+  recall(s, s.solution);
+  solve_with_limits(s, s.solution);
+  s.moved.v = s.solution.v;
+  const bool moves = s.solution.status == Status::kSolved;
+  s.corrects = drop_corrections(s);
+  if (s.corrects) {
+    if (!moves) recall(s, s.solution);
+    solve_with_limits(s, s.solution);
+    if (!moves) s.moved.v = s.solution.v;  // nothing can be moved apart: opposed overlaps
+  }
+  remember(s);
+  return true;
+}
+
+/// Into efc_force, qfrc_constraint and qacc. An edge of a pyramid carries f = n / edges ± t / (2 mu).
+void write(const MujocoSolver& s, const Column<double>& v, Out efc_force, Out qfrc, Out qacc) {
+  const GrowVector& lambda = s.solution.lambda;
+  double* force = efc_force.data();
+  std::fill_n(force, efc_force.shape(0), 0.0);
+  for (const Origin& origin : s.origins) {
+    if (origin.first < 0) continue;
+    double* f = force + origin.efc;
+    const auto put = [&](int k, double tangent, double mu) {  // a friction force along row k
+      if (s.pyramidal) {
+        f[2 * (k - 1)] += 0.5 * tangent / mu;
+        f[2 * (k - 1) + 1] -= 0.5 * tangent / mu;
+      } else {
+        f[k] += tangent;
+      }
+    };
+    if (origin.roll > 0) {
+      put(origin.roll, lambda[origin.first] / s.dt, origin.scale);
+    } else if (origin.first < 3 * s.problem.num_contacts()) {
+      const double normal = lambda[origin.first + 2] / s.dt;
+      if (s.pyramidal) {
+        for (int k = 0; k < origin.rows; ++k) f[k] += normal / origin.rows;
+      } else {
+        f[0] += normal;
+      }
+      put(1, lambda[origin.first] / s.dt, origin.mu1);
+      put(2, origin.scale * lambda[origin.first + 1] / s.dt, origin.scale * origin.mu1);
+    } else {
+      f[0] = lambda[origin.first] / s.dt;
+    }
+  }
+  const int n = static_cast<int>(s.solution.v.size());
+  std::fill_n(qfrc.data(), qfrc.shape(0), 0.0);
+  for (int i = 0; i < static_cast<int>(efc_force.shape(0)); ++i)
+    if (force[i] != 0.0) s.J.for_row(i, [&](int j, double value) { qfrc.data()[j] += value * force[i]; });
+  for (int j = 0; j < n; ++j) qacc.data()[j] = (s.solution.v[j] - at(v, j)) / s.dt;
+}
+
+}  // namespace
+
+void add_mujoco(nb::module_& m) {
+  nb::class_<MujocoSolver>(m, "MujocoSolver", "The contact solve of MuJoCo's steps; see almond.mujoco.")
+      .def(
+          "__init__",
+          [](MujocoSolver* self, const nb::kwargs& given) {
+            Settings settings;
+            settings.prefer_stick = true;
+            settings.crowd_tol = 1e-7;
+            settings.max_work = 5e5;
+            read_settings(given, settings);
+            new (self) MujocoSolver();
+            self->settings = settings;
+          },
+          nb::arg("settings"))
+      .def(
+          "set", [](MujocoSolver& s, const nb::dict& given) { read_settings(given, s.settings); }, nb::arg("settings"))
+      .def(
+          "clear",
+          [](MujocoSolver& s, const Column<double>& v) {  // a step without constraints
+            const Busy busy(s.busy, "this stepper");
+            s.origins.clear();
+            s.memory.clear();
+            s.corrects = false;
+            s.solves = 0;
+            s.solution.lambda.resize(0);
+            s.solution.v.resize(static_cast<Eigen::Index>(v.shape(0)));
+            for (int j = 0; j < static_cast<int>(v.shape(0)); ++j) s.solution.v[j] = at(v, j);
+            s.solution.status = Status::kSolved;
+            s.solution.certificate = Certificate{};
+            s.solution.certificate.residual = s.solution.certificate.natural_map = 0.0;
+            s.solution.info = SolveInfo{};
+          },
+          nb::arg("v"))
+      .def("assemble", &assemble)
+      .def("solve", &solve_step, nb::arg("warm") = true)
+      .def("write", &write)
+      .def_ro("corrects", &MujocoSolver::corrects)
+      .def_ro("solves", &MujocoSolver::solves)
+      .def_prop_ro(
+          "solution", [](MujocoSolver& s) -> Solution& { return s.solution; }, nb::rv_policy::reference_internal)
+      .def_prop_ro("correction",
+                   [](MujocoSolver& s) {  // from the velocities that are kept to those that move
+                     return to_numpy(VecX(s.moved.v - s.solution.v));
+                   })
+      .def_prop_ro(
+          "overlap",
+          [](MujocoSolver& s) {
+            double deepest = 0.0;
+            for (const Origin& origin : s.origins)
+              if (origin.contact >= 0) deepest = std::max(deepest, -origin.gap);
+            return deepest;
+          },
+          "Deepest overlap at the start of the step [m].")
+      .def("problem", [](MujocoSolver& s) {
+        ContactProblem problem = s.problem;
+        problem.validate();
+        return problem;
+      });
+}
+
+}  // namespace almond::python
