@@ -31,32 +31,13 @@ from ._core import ContactProblem, MujocoSolver, Solution
 
 __all__ = ["Stepper", "make_problem", "patched", "step"]
 
-_LOOK_AHEAD = 1e-3  # contacts and limits are found this long before they touch, and farther by the speed [m, rad]
 _EULER, _RK4, _IMPLICIT, _IMPLICITFAST, _DISCRETE = (
     int(getattr(mujoco.mjtIntegrator, f"mjINT_{name}")) for name in ("EULER", "RK4", "IMPLICIT", "IMPLICITFAST", "DISCRETE")
 )
 _EULERDAMP, _WARMSTART = (int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")) for name in ("EULERDAMP", "WARMSTART"))
-_SLEEP, _IPC = (int(getattr(mujoco.mjtEnableBit, f"mjENBL_{name}")) for name in ("SLEEP", "IPC"))
+_SLEEP, _IPC, _OVERRIDE = (int(getattr(mujoco.mjtEnableBit, f"mjENBL_{name}")) for name in ("SLEEP", "IPC", "OVERRIDE"))
 _PYRAMIDAL = int(mujoco.mjtCone.mjCONE_PYRAMIDAL)
 _NO_NUMBERS, _NO_INDICES = np.zeros(0), np.zeros(0, np.int32)
-
-
-@contextlib.contextmanager
-def _found_ahead(model, ahead):
-    """While it lasts, MuJoCo finds contacts and limits that may be reached within the step. A rigid contact must be known
-    before it is there: found too late, it overlaps. Margins of two geoms add up."""
-    wider = [(model.geom_margin, 0.5 * ahead), (model.pair_margin, ahead), (model.jnt_margin, ahead), (model.tendon_margin, ahead)]
-    kept = [(margin, margin.copy()) for margin, _ in wider]
-    override = model.opt.o_margin
-    try:
-        for margin, more in wider:
-            margin += more
-        model.opt.o_margin = override + ahead
-        yield
-    finally:
-        for margin, before in kept:
-            margin[:] = before
-        model.opt.o_margin = override
 
 
 @contextlib.contextmanager
@@ -67,15 +48,6 @@ def _option(option, name, value):
         yield
     finally:
         setattr(option, name, before)
-
-
-def _damping(model, data):
-    """Of joints, as Euler's method takes it implicitly: the derivative of a v + b v|v| + c v³ + ..."""
-    damping, more = model.dof_damping, model.dof_dampingpoly
-    if not more.any():
-        return damping
-    speed = np.abs(data.qvel)
-    return damping + sum((k + 2) * more[:, k] * speed ** (k + 1) for k in range(more.shape[1]))
 
 
 def _actuate(model, data):
@@ -94,8 +66,23 @@ class Stepper:
 
     def __init__(self, solver="auto", tol=1e-8, **settings):
         self._solver = MujocoSolver(solver=solver, tol=tol, **settings)
-        self._scratch = self._scratch_model = None
+        self._model = self._option = self._scratch = None
+        self._data = lambda: None
         self._time = None
+
+    def _bind(self, model, data):
+        """Arrays that stay where they are are handed over once; the data itself may be freed in between."""
+        if self._model is model and self._data() is data:
+            return
+        self._solver.bind(
+            model.geom_margin, model.pair_margin, model.jnt_margin, model.tendon_margin, model.dof_treeid,
+            data.M, model.M_rownnz, model.M_rowadr, model.M_colind, model.D_rownnz, model.D_rowadr, model.D_colind,
+            model.dof_damping, model.dof_dampingpoly, data.qvel, data.cvel, data.qfrc_smooth, data.tree_awake,
+            data.qfrc_constraint, data.qacc,
+        )  # fmt: skip
+        if self._model is not model:
+            self._scratch = None
+        self._model, self._option, self._data, self._time = model, model.opt, weakref.ref(data), None
 
     @property
     def solution(self) -> Solution:
@@ -111,40 +98,44 @@ class Stepper:
 
     def _implicit(self, model, data):
         """MuJoCo's derivative of forces by velocities, and its next velocity without constraints."""
-        if self._scratch_model is not model:
-            self._scratch, self._scratch_model = mujoco.MjData(model), model
+        if self._scratch is None:
+            self._scratch = mujoco.MjData(model)
         mujoco.mj_copyData(self._scratch, model, data)
         self._scratch.qfrc_constraint[:] = 0.0
         self._scratch.qacc[:] = data.qacc_smooth
-        with _option(model.opt, "integrator", _IMPLICITFAST):
+        with _option(self._option, "integrator", _IMPLICITFAST):
             mujoco.mj_implicit(model, self._scratch)
         return self._scratch.qDeriv, self._scratch.qvel
 
     def _assemble(self, model, data, ahead):
-        option, contact = model.opt, data.contact
-        derivative, free, damping = _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS
-        if option.integrator >= _IMPLICIT:
+        option, contact = self._option, data.contact
+        derivative = free = _NO_NUMBERS
+        implicit = option.integrator >= _IMPLICIT
+        if implicit:
             derivative, free = self._implicit(model, data)
-        elif not option.disableflags & _EULERDAMP:
-            damping = _damping(model, data)
-        awake = data.tree_awake if option.enableflags & _SLEEP else _NO_INDICES
+        damped = not implicit and not option.disableflags & _EULERDAMP
         sparse = bool(mujoco.mj_isSparse(model))
         pattern = (data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind) if sparse else (_NO_INDICES,) * 3
         self._solver.assemble(
-            option.timestep, model.dof_treeid, data.M, model.M_rownnz, model.M_rowadr, model.M_colind, damping,
-            derivative, model.D_rownnz, model.D_rowadr, model.D_colind, data.qvel, data.qfrc_smooth, free, awake,
-            option.cone == _PYRAMIDAL, ahead, sparse, data.efc_J.reshape(-1), *pattern,
-            data.efc_type, data.efc_id, data.efc_pos, data.efc_margin, data.efc_frictionloss,
-            contact.efc_address, contact.dim, contact.dist, contact.includemargin, contact.friction, contact.surfacevel,
-            contact.geom,
+            option.timestep, damped, bool(option.enableflags & _SLEEP), derivative, free, option.cone == _PYRAMIDAL, ahead,
+            sparse, data.efc_J.reshape(-1), *pattern, data.efc_type, data.efc_id, data.efc_pos, data.efc_margin,
+            data.efc_frictionloss, contact.efc_address, contact.dim, contact.dist, contact.includemargin, contact.friction,
+            contact.surfacevel, contact.geom,
         )  # fmt: skip
 
     def _look_ahead(self, model, data):
         """All that MuJoCo computes from positions and velocities; returns by how much margins were wider meanwhile."""
-        speed = max(np.abs(data.cvel).max(initial=0.0), np.abs(data.qvel).max(initial=0.0))
-        ahead = _LOOK_AHEAD + 1.5 * model.opt.timestep * speed if np.isfinite(speed) else _LOOK_AHEAD
-        with _found_ahead(model, ahead):
+        option = self._option
+        ahead = self._solver.widen(option.timestep)
+        override = option.o_margin if option.enableflags & _OVERRIDE else None
+        try:
+            if override is not None:
+                option.o_margin = override + ahead
             mujoco.mj_step1(model, data)
+        finally:
+            self._solver.narrow()
+            if override is not None:
+                option.o_margin = override
         return ahead
 
     def step(self, model, data, nstep=1) -> Solution:
@@ -153,7 +144,8 @@ class Stepper:
             raise TypeError(f"model, data: are {type(model).__name__}, {type(data).__name__}, expected an MjModel and an MjData")
         if data.signature != model.signature:
             raise ValueError("data: was made for another model")
-        if model.opt.enableflags & _IPC:
+        self._bind(model, data)
+        if self._option.enableflags & _IPC:
             raise ValueError("model: has the flag ipc, expected contacts that are constraints")
         for _ in range(nstep):
             self._step(model, data)
@@ -163,16 +155,16 @@ class Stepper:
         ahead = self._look_ahead(model, data)
         if data.nefc == 0:
             self._step_without_constraints(model, data)
-        elif model.opt.integrator == _DISCRETE:
-            with _option(model.opt, "integrator", _IMPLICITFAST):
+        elif self._option.integrator == _DISCRETE:
+            with _option(self._option, "integrator", _IMPLICITFAST):
                 self._step_with_constraints(model, data, self._look_ahead(model, data))
         else:
             self._step_with_constraints(model, data, ahead)
         self._time = data.time
 
     def _step_without_constraints(self, model, data):
-        self._solver.clear(data.qvel)
-        if model.opt.integrator != _RK4:
+        self._solver.clear()
+        if self._option.integrator != _RK4:
             mujoco.mj_step2(model, data)
             return
         _actuate(model, data)
@@ -185,25 +177,26 @@ class Stepper:
         _actuate(model, data)
         self._assemble(model, data, ahead)
         # From another state than the last step led to, nothing is recalled: equal states give equal bits.
-        warm = data.time == self._time and not model.opt.disableflags & _WARMSTART
+        warm = data.time == self._time and not self._option.disableflags & _WARMSTART
         if not self._solver.solve(warm):  # not finite: MuJoCo warns and resets
             data.qacc[:] = data.qacc_smooth
             mujoco.mj_checkAcc(model, data)
             mujoco.mj_Euler(model, data)
             return
-        self._solver.write(data.qvel, data.efc_force, data.qfrc_constraint, data.qacc)
+        self._solver.write(data.efc_force)
         mujoco.mj_sensorAcc(model, data)
         mujoco.mj_checkAcc(model, data)
         # Damping is in qacc already.
-        with _option(model.opt, "disableflags", model.opt.disableflags | _EULERDAMP):
+        with _option(self._option, "disableflags", self._option.disableflags | _EULERDAMP):
             mujoco.mj_Euler(model, data)
         if self._solver.corrects:
-            mujoco.mj_integratePos(model, data.qpos, self._solver.correction, model.opt.timestep)
+            mujoco.mj_integratePos(model, data.qpos, self._solver.correction, self._option.timestep)
 
 
 def make_problem(model, data) -> ContactProblem:
     """The contact problem of the present state; MuJoCo's forward stages up to the smooth acceleration must have run."""
     stepper = Stepper()
+    stepper._bind(model, data)
     stepper._assemble(model, data, 0.0)
     return stepper._solver.problem()
 

@@ -14,13 +14,14 @@ template <class Value>
 using Column = nb::ndarray<const Value, nb::ndim<1>, nb::device::cpu>;
 template <class Value>
 using Table = nb::ndarray<const Value, nb::ndim<2>, nb::device::cpu>;
-using Out = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Writable = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 enum Kind : int { kEquality, kFrictionDof, kFrictionTendon, kLimitJoint, kLimitTendon, kContact };  // mjtConstraint
 
 constexpr double kMaxCorrection = 0.5;  // speed at which an overlap is removed, at most [m/s, rad/s]
 constexpr double kNoticeable = 1e-4;    // corrections up to this speed may stay in the velocities [m/s, rad/s]
 constexpr int kLimitRounds = 10;        // spin and rolling friction: limits follow the normal forces of the last round
+constexpr double kLookAhead = 1e-3;     // contacts and limits are found this far off, and farther by the speed [m, rad]
 constexpr double kLimitChange = 1e-6;   // relative change of a limit that is not worth another round
 
 template <class Value>
@@ -75,8 +76,31 @@ struct Memory {
   Vec3 impulse = Vec3::Zero();
 };
 
+/// Arrays of a model and its data that stay where they are. Not owned: almond.mujoco binds anew for another model or
+/// data, and holds both during a step.
+struct Bound {
+  int n = 0;
+  int derivatives = 0;  // entries of qDeriv
+  struct Margin {
+    double* values;
+    int size;
+    double share;  // of the look-ahead
+    std::vector<double> kept;
+  };
+  std::array<Margin, 4> margins{};  // of geoms, pairs, joints, tendons
+  const int* treeid = nullptr;
+  Sparse M, D;
+  const double *damping = nullptr, *dampingpoly = nullptr;
+  int poly = 0;
+  const double *qvel = nullptr, *cvel = nullptr, *force = nullptr;
+  int bodies = 0;
+  const int* awake = nullptr;
+  double *qfrc_constraint = nullptr, *qacc = nullptr;
+};
+
 struct MujocoSolver {
   Settings settings;
+  Bound bound;
   Workspace workspace;
   ContactProblem problem;
   Solution solution, moved;  // velocities to keep, and those to move with
@@ -228,17 +252,82 @@ void add_scalar(MujocoSolver& s, Origin& origin, std::vector<Row>& pool, double 
   pool.push_back(row);
 }
 
-void set_mass(MujocoSolver& s, const Column<int>& treeid) {
-  const int n = static_cast<int>(treeid.shape(0));
+void set_trees(MujocoSolver& s) {
+  const int n = s.bound.n;
   s.tree_of_dof.resize(static_cast<std::size_t>(n));
   s.tree_begin.clear();
   int last = -1;
   for (int j = 0; j < n; ++j) {
-    if (at(treeid, j) != last) s.tree_begin.push_back(j);
-    last = at(treeid, j);
+    if (s.bound.treeid[j] != last) s.tree_begin.push_back(j);
+    last = s.bound.treeid[j];
     s.tree_of_dof[j] = static_cast<int>(s.tree_begin.size()) - 1;
   }
   s.tree_begin.push_back(n);
+}
+
+void bind(MujocoSolver& s, Writable geom_margin, Writable pair_margin, Writable jnt_margin, Writable tendon_margin,
+          const Column<int>& treeid, const Column<double>& M, const Column<int>& M_rownnz, const Column<int>& M_rowadr,
+          const Column<int>& M_colind, const Column<int>& D_rownnz, const Column<int>& D_rowadr,
+          const Column<int>& D_colind, const Column<double>& damping, const Table<double>& dampingpoly,
+          const Column<double>& qvel, const Table<double>& cvel, const Column<double>& force, const Column<int>& awake,
+          Writable qfrc_constraint, Writable qacc) {
+  const Busy busy(s.busy, "this stepper");
+  const auto n = treeid.shape(0);
+  for (const auto& [size, name] :
+       {std::pair(qvel.shape(0), "qvel"), std::pair(force.shape(0), "qfrc_smooth"), std::pair(qacc.shape(0), "qacc"),
+        std::pair(damping.shape(0), "dof_damping"), std::pair(M_rownnz.shape(0), "M_rownnz")})
+    if (size != n)
+      raise_value_error(std::string(name) + ": has " + std::to_string(size) + " entries, expected " +
+                        std::to_string(n) + "; is data of this model?");
+  Bound& b = s.bound;
+  b.n = static_cast<int>(n);
+  const auto margin = [](Writable& a, double share) {
+    return Bound::Margin{a.data(), static_cast<int>(a.shape(0)), share, {}};
+  };
+  b.margins = {margin(geom_margin, 0.5), margin(pair_margin, 1.0), margin(jnt_margin, 1.0), margin(tendon_margin, 1.0)};
+  b.treeid = treeid.data();
+  b.M = {M.data(), M_rownnz.data(), M_rowadr.data(), M_colind.data(), b.n};
+  b.D = {nullptr, D_rownnz.data(), D_rowadr.data(), D_colind.data(), b.n};
+  b.derivatives = static_cast<int>(D_colind.shape(0));
+  b.damping = damping.data();
+  b.dampingpoly = dampingpoly.data();
+  b.poly = static_cast<int>(dampingpoly.shape(1));
+  b.qvel = qvel.data();
+  b.cvel = cvel.data();
+  b.bodies = static_cast<int>(cvel.shape(0));
+  b.force = force.data();
+  b.awake = awake.data();
+  b.qfrc_constraint = qfrc_constraint.data();
+  b.qacc = qacc.data();
+  s.memory.clear();
+}
+
+/// Makes margins wider, so that contacts and limits are found that may be reached within the step; returns by how much.
+/// A rigid contact must be known before it is there: found too late, it overlaps. Margins of two geoms add up.
+double widen(MujocoSolver& s, double dt) {
+  double speed = 0.0;
+  for (int k = 0; k < 6 * s.bound.bodies; ++k) speed = std::max(speed, std::abs(s.bound.cvel[k]));
+  for (int k = 0; k < s.bound.n; ++k) speed = std::max(speed, std::abs(s.bound.qvel[k]));
+  const double ahead = std::isfinite(speed) ? kLookAhead + 1.5 * dt * speed : kLookAhead;
+  for (Bound::Margin& margin : s.bound.margins) {
+    margin.kept.assign(margin.values, margin.values + margin.size);
+    for (int k = 0; k < margin.size; ++k) margin.values[k] += margin.share * ahead;
+  }
+  return ahead;
+}
+
+void narrow(MujocoSolver& s) {
+  for (const Bound::Margin& margin : s.bound.margins) std::copy(margin.kept.begin(), margin.kept.end(), margin.values);
+}
+
+/// The derivative of joint damping a v + b v|v| + c v³ + ..., which Euler's method takes implicitly.
+double damping_of(const Bound& b, int j) {
+  double sum = b.damping[j], power = 1.0;
+  for (int k = 0; k < b.poly; ++k) {
+    power *= std::abs(b.qvel[j]);
+    sum += (k + 2) * b.dampingpoly[j * b.poly + k] * power;
+  }
+  return sum;
 }
 
 /// The kinds and gaps of all constraints, from MuJoCo's arrays. `ahead` is taken off the margins again.
@@ -321,61 +410,62 @@ void add_constraints(MujocoSolver& s, const Column<int>& type, const Column<doub
   }
 }
 
-/// The contact problem of a step. `derivative` is MuJoCo's qDeriv, or empty with `damping` on the diagonal;
-/// `free_velocity` is the next velocity without constraints, or empty where it follows from `force`.
-void assemble(MujocoSolver& s, double dt, const Column<int>& treeid, const Column<double>& M,
-              const Column<int>& M_rownnz, const Column<int>& M_rowadr, const Column<int>& M_colind,
-              const Column<double>& damping, const Column<double>& derivative, const Column<int>& D_rownnz,
-              const Column<int>& D_rowadr, const Column<int>& D_colind, const Column<double>& v,
-              const Column<double>& force, const Column<double>& free_velocity, const Column<int>& awake,
-              bool pyramidal, double ahead, bool sparse, const Column<double>& J, const Column<int>& J_rownnz,
-              const Column<int>& J_rowadr, const Column<int>& J_colind, const Column<int>& type, const Column<int>& id,
-              const Column<double>& pos, const Column<double>& margin, const Column<double>& loss,
-              const Column<int>& address, const Column<int>& dim, const Column<double>& dist,
-              const Column<double>& includemargin, const Table<double>& friction, const Table<double>& surfacevel,
-              const Table<int>& geom) {
-  const Busy busy(s.busy, "this stepper");
-  const auto n = static_cast<std::size_t>(treeid.shape(0)), rows = static_cast<std::size_t>(type.shape(0));
-  require_size(v.shape(0), n, "qvel");
-  require_size(force.shape(0), n, "qfrc_smooth");
-  require_size(M_rownnz.shape(0), n, "M_rownnz");
-  require_size(sparse ? J_rownnz.shape(0) : J.shape(0), sparse ? rows : rows * n, "efc_J");
-  if (!(dt > 0.0)) raise_value_error("timestep: is " + to_text(dt) + ", expected > 0");
-  s.dt = dt;
-  s.pyramidal = pyramidal;
-  s.J = {J.data(), J_rownnz.data(), J_rowadr.data(), sparse ? J_colind.data() : nullptr, static_cast<int>(n)};
-  const ContactArrays contacts{address, dim, dist, includemargin, friction, surfacevel, geom};
-  s.problem.clear();
-  set_mass(s, treeid);
-  list_constraints(s, type, id, pos, margin, ahead, contacts);
-  make_subsystems(s, static_cast<int>(n));
-
-  const Sparse mass{M.data(), M_rownnz.data(), M_rowadr.data(), M_colind.data(), static_cast<int>(n)};
-  for (int i = 0; i < static_cast<int>(n); ++i)
-    mass.for_row(i, [&](int j, double value) {  // the lower triangle
+/// A, with implicit joint damping or with MuJoCo's qDeriv, and b from the forces, or from the next velocity without
+/// constraints where that is known.
+void set_smooth(MujocoSolver& s, bool damped, const double* derivative, const double* free_velocity, bool sleeps) {
+  const Bound& in = s.bound;
+  for (int i = 0; i < in.n; ++i)
+    in.M.for_row(i, [&](int j, double value) {  // the lower triangle
       *entry(s, i, j) += value;
       if (i != j) *entry(s, j, i) += value;
     });
-  if (damping.shape(0) == n)
-    for (int i = 0; i < static_cast<int>(n); ++i) *entry(s, i, i) += dt * at(damping, i);
-  if (derivative.shape(0) > 0) {  // its symmetric part
-    const Sparse D{derivative.data(), D_rownnz.data(), D_rowadr.data(), D_colind.data(), static_cast<int>(n)};
-    for (int i = 0; i < static_cast<int>(n); ++i)
+  if (damped)
+    for (int i = 0; i < in.n; ++i) *entry(s, i, i) += s.dt * damping_of(in, i);
+  if (derivative != nullptr) {  // its symmetric part
+    Sparse D = in.D;
+    D.values = derivative;
+    for (int i = 0; i < in.n; ++i)
       D.for_row(i, [&](int j, double value) {
-        *entry(s, i, j) -= 0.5 * dt * value;
-        *entry(s, j, i) -= 0.5 * dt * value;
+        *entry(s, i, j) -= 0.5 * s.dt * value;
+        *entry(s, j, i) -= 0.5 * s.dt * value;
       });
   }
-  const bool known = free_velocity.shape(0) == n;
-  s.problem.b.resize(n);
+  const double* v = free_velocity != nullptr ? free_velocity : in.qvel;
+  s.problem.b.resize(static_cast<std::size_t>(in.n));
   for (const Subsystem& sub : s.problem.subsystems)
     for (int i = sub.offset; i < sub.offset + sub.dofs; ++i) {
-      double sum = known ? 0.0 : dt * at(force, i);
-      for (int j = sub.offset; j < sub.offset + sub.dofs; ++j)
-        sum += *entry(s, i, j) * (known ? at(free_velocity, j) : at(v, j));
-      const bool asleep = awake.shape(0) > 0 && at(awake, at(treeid, i)) == 0;
-      s.problem.b[i] = asleep ? 0.0 : sum;
+      double sum = free_velocity != nullptr ? 0.0 : s.dt * in.force[i];
+      for (int j = sub.offset; j < sub.offset + sub.dofs; ++j) sum += *entry(s, i, j) * v[j];
+      s.problem.b[i] = sleeps && in.awake[in.treeid[i]] == 0 ? 0.0 : sum;
     }
+}
+
+/// The contact problem of a step. `derivative` is MuJoCo's qDeriv and `free_velocity` its next velocity without
+/// constraints; both are empty for Euler's method.
+void assemble(MujocoSolver& s, double dt, bool damped, bool sleeps, const Column<double>& derivative,
+              const Column<double>& free_velocity, bool pyramidal, double ahead, bool sparse, const Column<double>& J,
+              const Column<int>& J_rownnz, const Column<int>& J_rowadr, const Column<int>& J_colind,
+              const Column<int>& type, const Column<int>& id, const Column<double>& pos, const Column<double>& margin,
+              const Column<double>& loss, const Column<int>& address, const Column<int>& dim,
+              const Column<double>& dist, const Column<double>& includemargin, const Table<double>& friction,
+              const Table<double>& surfacevel, const Table<int>& geom) {
+  const Busy busy(s.busy, "this stepper");
+  const auto n = static_cast<std::size_t>(s.bound.n), rows = static_cast<std::size_t>(type.shape(0));
+  require_size(sparse ? J_rownnz.shape(0) : J.shape(0), sparse ? rows : rows * n, "efc_J");
+  if (derivative.shape(0) > 0)
+    require_size(derivative.shape(0), static_cast<std::size_t>(s.bound.derivatives), "qDeriv");
+  if (free_velocity.shape(0) > 0) require_size(free_velocity.shape(0), n, "qvel");
+  if (!(dt > 0.0)) raise_value_error("timestep: is " + to_text(dt) + ", expected > 0");
+  s.dt = dt;
+  s.pyramidal = pyramidal;
+  s.J = {J.data(), J_rownnz.data(), J_rowadr.data(), sparse ? J_colind.data() : nullptr, s.bound.n};
+  const ContactArrays contacts{address, dim, dist, includemargin, friction, surfacevel, geom};
+  s.problem.clear();
+  set_trees(s);
+  list_constraints(s, type, id, pos, margin, ahead, contacts);
+  make_subsystems(s, s.bound.n);
+  set_smooth(s, damped, derivative.shape(0) > 0 ? derivative.data() : nullptr,
+             free_velocity.shape(0) > 0 ? free_velocity.data() : nullptr, sleeps);
   add_constraints(s, type, loss, contacts);
 }
 
@@ -483,7 +573,7 @@ bool solve_step(MujocoSolver& s, bool warm) {
 }
 
 /// Into efc_force, qfrc_constraint and qacc. An edge of a pyramid carries f = n / edges ± t / (2 mu).
-void write(const MujocoSolver& s, const Column<double>& v, Out efc_force, Out qfrc, Out qacc) {
+void write(const MujocoSolver& s, Writable efc_force) {
   const GrowVector& lambda = s.solution.lambda;
   double* force = efc_force.data();
   std::fill_n(force, efc_force.shape(0), 0.0);
@@ -513,11 +603,11 @@ void write(const MujocoSolver& s, const Column<double>& v, Out efc_force, Out qf
       f[0] = lambda[origin.first] / s.dt;
     }
   }
-  const int n = static_cast<int>(s.solution.v.size());
-  std::fill_n(qfrc.data(), qfrc.shape(0), 0.0);
+  const Bound& out = s.bound;
+  std::fill_n(out.qfrc_constraint, out.n, 0.0);
   for (int i = 0; i < static_cast<int>(efc_force.shape(0)); ++i)
-    if (force[i] != 0.0) s.J.for_row(i, [&](int j, double value) { qfrc.data()[j] += value * force[i]; });
-  for (int j = 0; j < n; ++j) qacc.data()[j] = (s.solution.v[j] - at(v, j)) / s.dt;
+    if (force[i] != 0.0) s.J.for_row(i, [&](int j, double value) { out.qfrc_constraint[j] += value * force[i]; });
+  for (int j = 0; j < out.n; ++j) out.qacc[j] = (s.solution.v[j] - out.qvel[j]) / s.dt;
 }
 
 }  // namespace
@@ -538,23 +628,23 @@ void add_mujoco(nb::module_& m) {
           nb::arg("settings"))
       .def(
           "set", [](MujocoSolver& s, const nb::dict& given) { read_settings(given, s.settings); }, nb::arg("settings"))
-      .def(
-          "clear",
-          [](MujocoSolver& s, const Column<double>& v) {  // a step without constraints
-            const Busy busy(s.busy, "this stepper");
-            s.origins.clear();
-            s.memory.clear();
-            s.corrects = false;
-            s.solves = 0;
-            s.solution.lambda.resize(0);
-            s.solution.v.resize(static_cast<Eigen::Index>(v.shape(0)));
-            for (int j = 0; j < static_cast<int>(v.shape(0)); ++j) s.solution.v[j] = at(v, j);
-            s.solution.status = Status::kSolved;
-            s.solution.certificate = Certificate{};
-            s.solution.certificate.residual = s.solution.certificate.natural_map = 0.0;
-            s.solution.info = SolveInfo{};
-          },
-          nb::arg("v"))
+      .def("clear",
+           [](MujocoSolver& s) {  // a step without constraints
+             const Busy busy(s.busy, "this stepper");
+             s.origins.clear();
+             s.memory.clear();
+             s.corrects = false;
+             s.solves = 0;
+             s.solution.lambda.resize(0);
+             s.solution.v = Eigen::Map<const VecX>(s.bound.qvel, s.bound.n);
+             s.solution.status = Status::kSolved;
+             s.solution.certificate = Certificate{};
+             s.solution.certificate.residual = s.solution.certificate.natural_map = 0.0;
+             s.solution.info = SolveInfo{};
+           })
+      .def("bind", &bind)
+      .def("widen", &widen, nb::arg("dt"))
+      .def("narrow", &narrow)
       .def("assemble", &assemble)
       .def("solve", &solve_step, nb::arg("warm") = true)
       .def("write", &write)
