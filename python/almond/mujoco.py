@@ -27,9 +27,9 @@ import weakref
 import mujoco
 import numpy as np
 
-from ._core import ContactProblem, MujocoSolver, Solution
+from ._core import Certificate, ContactProblem, MujocoSolver, Solution
 
-__all__ = ["Stepper", "make_problem", "patched", "step"]
+__all__ = ["Stepper", "certify", "make_problem", "patched", "step"]
 
 _EULER, _RK4, _IMPLICIT, _IMPLICITFAST, _DISCRETE = (
     int(getattr(mujoco.mjtIntegrator, f"mjINT_{name}")) for name in ("EULER", "RK4", "IMPLICIT", "IMPLICITFAST", "DISCRETE")
@@ -75,7 +75,7 @@ class Stepper:
         if self._model is model and self._data() is data:
             return
         self._solver.bind(
-            model.geom_margin, model.pair_margin, model.jnt_margin, model.tendon_margin, model.dof_treeid,
+            model.geom_margin, model.body_margin, model.pair_margin, model.jnt_margin, model.tendon_margin, model.dof_treeid,
             data.M, model.M_rownnz, model.M_rowadr, model.M_colind, model.D_rownnz, model.D_rowadr, model.D_colind,
             model.dof_damping, model.dof_dampingpoly, data.qvel, data.cvel, data.qfrc_smooth, data.tree_awake,
             data.qfrc_constraint, data.qacc,
@@ -199,6 +199,14 @@ def make_problem(model, data) -> ContactProblem:
     stepper._bind(model, data)
     stepper._assemble(model, data, 0.0)
     return stepper._solver.problem()
+
+
+def certify(model, data) -> Certificate:
+    """How far the forces that MuJoCo itself finds for the present state (mujoco.mj_forward) are from the exact law."""
+    stepper = Stepper()
+    stepper._bind(model, data)
+    stepper._assemble(model, data, 0.0)
+    return stepper._solver.certify(data.efc_force, data.contact.friction)
 
 
 _steppers = weakref.WeakKeyDictionary()

@@ -31,11 +31,23 @@ class Contact:
     other: int = 0
 
 
+def _vector(x, name, size):
+    """Finite numbers of that many entries."""
+    try:
+        x = np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: is {x!r}, expected {size} numbers") from None
+    if x.shape != (size,):
+        raise ValueError(f"{name}: has shape {x.shape}, expected ({size},)")
+    if not np.isfinite(x).all():
+        raise ValueError(f"{name}: entry {int(np.argmin(np.isfinite(x)))} is {x[np.argmin(np.isfinite(x))]}, expected finite numbers")
+    return x
+
+
 def _frame(normal, place):
     """Rows t1, t2, n."""
-    n = np.asarray(normal, dtype=float)
-    length = np.linalg.norm(n)
-    if n.shape != (3,) or not np.isfinite(length) or abs(length - 1.0) > 1e-6:
+    n = _vector(normal, f"{place}: normal", 3)
+    if abs(np.linalg.norm(n) - 1.0) > 1e-6:
         raise ValueError(f"{place}: normal is {normal}, expected a unit vector")
     helper = np.eye(3)[np.argmin(np.abs(n))]
     t1 = np.cross(n, helper)
@@ -54,10 +66,7 @@ def make_problem(model, data, q, v, tau, dt, contacts) -> ContactProblem:
     """The problem of one step from q, v under the joint forces tau. `data` is used as scratch."""
     if not dt > 0:
         raise ValueError(f"dt: is {dt}, expected a positive time")
-    v, tau = np.asarray(v, dtype=float), np.asarray(tau, dtype=float)
-    for name, x, size in (("q", np.asarray(q), model.nq), ("v", v, model.nv), ("tau", tau, model.nv)):
-        if x.shape != (size,):
-            raise ValueError(f"{name}: has shape {x.shape}, expected ({size},)")
+    q, v, tau = (_vector(x, name, size) for x, name, size in ((q, "q", model.nq), (v, "v", model.nv), (tau, "tau", model.nv)))
     M = pin.crba(model, data, q)
     M = np.triu(M) + np.triu(M, 1).T
     nle = pin.nonLinearEffects(model, data, q, v)
@@ -65,12 +74,17 @@ def make_problem(model, data, q, v, tau, dt, contacts) -> ContactProblem:
     J, e, mu = np.zeros((3 * len(contacts), model.nv)), np.zeros(3 * len(contacts)), np.zeros(len(contacts))
     for k, contact in enumerate(contacts):
         place = f"contacts[{k}]"
+        if not isinstance(contact, Contact):
+            raise ValueError(f"{place}: is a {type(contact).__name__}, expected an almond.pinocchio.Contact")
+        for name in ("mu", "gap"):
+            if not np.isfinite(getattr(contact, name)):
+                raise ValueError(f"{place}: {name} is {getattr(contact, name)}, expected a finite number")
+        if contact.mu < 0:
+            raise ValueError(f"{place}: mu is {contact.mu}, expected 0 or more")
         for side in (contact.joint, contact.other):
             if not 0 <= side < model.njoints:
                 raise ValueError(f"{place}: joint {side}, expected 0 to {model.njoints - 1}")
-        position = np.asarray(contact.position, dtype=float)
-        if position.shape != (3,):
-            raise ValueError(f"{place}: position has shape {position.shape}, expected (3,)")
+        position = _vector(contact.position, f"{place}: position", 3)
         relative = np.zeros((3, model.nv))
         if contact.joint > 0:
             relative += _point_jacobian(model, data, contact.joint, position)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "almond/solver/certificate.hpp"
 #include "parts.hpp"
 
 namespace almond::python {
@@ -87,7 +88,7 @@ struct Bound {
     double share;  // of the look-ahead
     std::vector<double> kept;
   };
-  std::array<Margin, 4> margins{};  // of geoms, pairs, joints, tendons
+  std::array<Margin, 5> margins{};  // of geoms, bodies (which the broad phase goes by), pairs, joints, tendons
   const int* treeid = nullptr;
   Sparse M, D;
   const double *damping = nullptr, *dampingpoly = nullptr;
@@ -265,12 +266,12 @@ void set_trees(MujocoSolver& s) {
   s.tree_begin.push_back(n);
 }
 
-void bind(MujocoSolver& s, Writable geom_margin, Writable pair_margin, Writable jnt_margin, Writable tendon_margin,
-          const Column<int>& treeid, const Column<double>& M, const Column<int>& M_rownnz, const Column<int>& M_rowadr,
-          const Column<int>& M_colind, const Column<int>& D_rownnz, const Column<int>& D_rowadr,
-          const Column<int>& D_colind, const Column<double>& damping, const Table<double>& dampingpoly,
-          const Column<double>& qvel, const Table<double>& cvel, const Column<double>& force, const Column<int>& awake,
-          Writable qfrc_constraint, Writable qacc) {
+void bind(MujocoSolver& s, Writable geom_margin, Writable body_margin, Writable pair_margin, Writable jnt_margin,
+          Writable tendon_margin, const Column<int>& treeid, const Column<double>& M, const Column<int>& M_rownnz,
+          const Column<int>& M_rowadr, const Column<int>& M_colind, const Column<int>& D_rownnz,
+          const Column<int>& D_rowadr, const Column<int>& D_colind, const Column<double>& damping,
+          const Table<double>& dampingpoly, const Column<double>& qvel, const Table<double>& cvel,
+          const Column<double>& force, const Column<int>& awake, Writable qfrc_constraint, Writable qacc) {
   const Busy busy(s.busy, "this stepper");
   const auto n = treeid.shape(0);
   for (const auto& [size, name] :
@@ -284,7 +285,8 @@ void bind(MujocoSolver& s, Writable geom_margin, Writable pair_margin, Writable 
   const auto margin = [](Writable& a, double share) {
     return Bound::Margin{a.data(), static_cast<int>(a.shape(0)), share, {}};
   };
-  b.margins = {margin(geom_margin, 0.5), margin(pair_margin, 1.0), margin(jnt_margin, 1.0), margin(tendon_margin, 1.0)};
+  b.margins = {margin(geom_margin, 0.5), margin(body_margin, 0.5), margin(pair_margin, 1.0), margin(jnt_margin, 1.0),
+               margin(tendon_margin, 1.0)};
   b.treeid = treeid.data();
   b.M = {M.data(), M_rownnz.data(), M_rowadr.data(), M_colind.data(), b.n};
   b.D = {nullptr, D_rownnz.data(), D_rowadr.data(), D_colind.data(), b.n};
@@ -610,6 +612,38 @@ void write(const MujocoSolver& s, Writable efc_force) {
   for (int j = 0; j < out.n; ++j) out.qacc[j] = (s.solution.v[j] - out.qvel[j]) / s.dt;
 }
 
+/// Impulses of the problem from forces in MuJoCo's layout, the inverse of write().
+VecX read_forces(const MujocoSolver& s, const Column<double>& efc_force, const Table<double>& friction) {
+  VecX lambda = VecX::Zero(s.problem.num_rows());
+  for (const Origin& origin : s.origins) {
+    if (origin.first < 0) continue;
+    const auto f = [&](int k) { return s.dt * at(efc_force, origin.efc + k); };
+    const auto along = [&](int k) {
+      return s.pyramidal ? at(friction, origin.contact, k - 1) * (f(2 * (k - 1)) - f(2 * (k - 1) + 1)) : f(k);
+    };
+    if (origin.roll > 0) {
+      lambda[origin.first] = along(origin.roll);
+    } else if (origin.first < 3 * s.problem.num_contacts()) {
+      lambda[origin.first] = along(1);
+      lambda[origin.first + 1] = along(2) / origin.scale;
+      for (int k = 0; k < (s.pyramidal ? origin.rows : 1); ++k) lambda[origin.first + 2] += f(k);
+    } else {
+      lambda[origin.first] = f(0);
+    }
+  }
+  return lambda;
+}
+
+/// How far forces of MuJoCo's layout are from the law, at the velocities that they lead to; overlaps are no violation.
+Certificate certify(MujocoSolver& s, const Column<double>& efc_force, const Table<double>& friction) {
+  const Busy busy(s.busy, "this stepper");
+  Solution given;
+  given.lambda = read_forces(s, efc_force, friction);
+  drop_corrections(s);
+  set_limits(s, given);
+  return make_certificate(s.problem, compute_velocity(s.problem, given.lambda), given.lambda);
+}
+
 }  // namespace
 
 void add_mujoco(nb::module_& m) {
@@ -648,6 +682,7 @@ void add_mujoco(nb::module_& m) {
       .def("assemble", &assemble)
       .def("solve", &solve_step, nb::arg("warm") = true)
       .def("write", &write)
+      .def("certify", &certify)
       .def_ro("corrects", &MujocoSolver::corrects)
       .def_ro("solves", &MujocoSolver::solves)
       .def_prop_ro(

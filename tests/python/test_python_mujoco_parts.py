@@ -174,6 +174,19 @@ def test_margins_are_where_mujoco_has_them():
     assert data.qpos[2] == pytest.approx(0.105, abs=1e-8)
 
 
+def test_fast_bodies_are_found_before_they_touch():
+    """Also by the broad phase, which goes by margins of bodies: no contact begins deep inside."""
+    world = FLOOR + '<body pos="0 0 .2"><freejoint/><geom type="ellipsoid" size=".3 .2 .2" mass="5"/></body>'
+    world += '<body pos="0 0 .9"><freejoint/><geom name="ball" size=".1" mass=".5"/></body>'
+    model, data = load(world, timestep="0.005")
+    data.qvel[8] = -4.0  # 20 mm a step
+    stepper, deepest = am.Stepper(), 0.0
+    for _ in range(60):
+        stepper.step(model, data)
+        deepest = max(deepest, stepper.overlap)
+    assert data.qvel[8] > -1.0 and deepest < 1e-4
+
+
 SLIDERS = "".join(
     f'<body pos="0 {k} 0"><joint name="s{k}" type="slide" axis="1 0 0"/><geom size=".1" mass="1" contype="0" conaffinity="0"/></body>'
     for k in range(3)
@@ -334,3 +347,51 @@ def test_mistakes():
     with pytest.raises(ValueError, match="toll"):
         am.Stepper(toll=1)
     assert almond.mujoco is am
+
+
+def test_certificate_of_mujocos_own_forces():
+    """Exact forces in MuJoCo's layout have no residual, soft ones have; both cones, spin and rolling included."""
+    ball = '<body pos="0 0 .1"><freejoint/><geom type="sphere" size=".1" mass="1" condim="6" friction=".8 .02 .003"/></body>'
+    for cone in ("pyramidal", "elliptic"):
+        for world, speed in ((FLOOR + ball, [1.0, 0, 0, 0, 10.0, 5.0]), (PILE, None)):
+            model, data = load(world, cone=cone)
+            if speed is not None:
+                data.qvel[:] = speed
+            am.step(model, data, 20)
+            data.qvel[:] -= model.opt.timestep * data.qacc  # as it was when the forces were found
+            exact = am.certify(model, data)
+            assert exact.residual < 1e-7, (cone, exact)
+            mujoco.mj_resetData(model, data)
+            mujoco.mj_step(model, data, 40)
+            mujoco.mj_forward(model, data)
+            assert am.certify(model, data).residual > 1e-4
+
+
+def test_bench_shows_what_exact_contact_changes(tmp_path, capsys):
+    import json
+
+    from almond import bench_mujoco
+
+    bench_mujoco.main(["--only", "steep", "pair", "grasp", "--json", str(tmp_path / "b.json")])
+    scenes = json.loads((tmp_path / "b.json").read_text())["scenes"]
+    assert [s["name"] for s in scenes] == ["steep", "pair", "grasp"]
+    for scene in scenes:
+        assert abs(scene["almond"]["value"]) < 1e-3 < 1.0 < scene["mujoco"]["value"], scene
+        assert scene["almond"]["unsolved"] == 0 and scene["almond"]["residual"]["worst"] <= 1e-8
+    assert "grasp" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        bench_mujoco.main(["--only", "nothing"])
+    assert "nothing" in capsys.readouterr().err
+
+
+def test_robots_of_others_take_every_step():
+    from almond import bench_mujoco
+
+    robots = bench_mujoco.find_robots()
+    if not robots:
+        pytest.skip("neither gymnasium nor dm_control is installed")
+    for name in robots:
+        if name in ("gym/ant", "gym/hopper", "gym/walker2d", "dm/quadruped", "dm/humanoid", "dm/stacker"):
+            result = bench_mujoco.bench_robot(name, robots[name], 0.5)
+            assert result["almond"]["finite"] and result["almond"]["unsolved"] == 0, name
+            assert result["almond"]["residual"]["worst"] <= 1e-7
