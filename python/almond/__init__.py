@@ -33,6 +33,8 @@ from ._core import (
     __version__,
 )
 from ._load import Sdf, load, scenes, simulate
+from ._rollout import rollout
+from ._shards import Rollouts
 from ._solve import solve, solvers
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "Plane",
+    "Rollouts",
     "Sdf",
     "Shape",
     "Simulation",
@@ -59,6 +62,7 @@ __all__ = [
     "Workspace",
     "__version__",
     "load",
+    "rollout",
     "scenes",
     "simulate",
     "solve",
