@@ -9,6 +9,8 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from . import _core
 from ._core import Model, Shape, Simulation
 
@@ -30,6 +32,12 @@ def scenes() -> dict[str, tuple[str, dict[str, tuple[float, str]]]]:
     return {name: (summary, parameters) for name, summary, parameters in _core.scenes()}
 
 
+def _check_seed(seed):
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise ValueError(f"seed: is {seed!r}, expected a whole number from 0 to 2**64 - 1")
+    return int(seed)
+
+
 def load(
     name: str | os.PathLike[str],
     *,
@@ -48,7 +56,7 @@ def load(
     tol, budget_ms, ...). For files: base "fixed" or "floating", floor a height or "below", hold=True to keep joints where
     they start, keyframe, search folders for meshes, joints {name: start value}.
     """
-    name = os.fspath(name)
+    name, seed = os.fspath(name), _check_seed(seed)
     if not _core.is_scene_file(name):
         file_only = {"base": base, "floor": floor, "hold": hold, "keyframe": keyframe, "search": search, "joints": joints}
         for key, value in file_only.items():
@@ -62,7 +70,9 @@ def load(
 
 def simulate(model: Model, *, seed: int = 0, **options: Any) -> Simulation:
     """A simulation of a model that was built in code, with options of the step and of the solver."""
-    return _core.simulation_of_model(model, seed, options)
+    if not isinstance(model, Model):
+        raise TypeError(f"model: is a {type(model).__name__}, expected an almond.Model; almond.load reads files and scenes")
+    return _core.simulation_of_model(model, _check_seed(seed), options)
 
 
 def Sdf(description: Mapping[str, Any], folder: str | os.PathLike[str] = "") -> Shape:

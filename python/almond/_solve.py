@@ -49,6 +49,8 @@ def solve(
         if b is None:
             raise ValueError("b: missing, expected solve(problem) or solve(A, b, J, e, mu)")
         problem = ContactProblem(problem, b, J, e, mu, **more)
+    if settings is not None and not isinstance(settings, dict):
+        raise ValueError(f"settings: is a {type(settings).__name__}, expected a dict")
     if workspace is None:
         workspace = getattr(_mine, "workspace", None)
         if workspace is None:

@@ -30,15 +30,19 @@ Result as(const Given& array) {
 
 void raise_value_error(const std::string& message) { throw nb::value_error(message.c_str()); }
 
+nb::object to_array(nb::handle value, const std::string& name) {
+  try {
+    return nb::module_::import_("numpy").attr("asarray")(value);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError)) throw;
+    raise_value_error(name + ": cannot be made an array, expected numbers in rows of equal length (" +
+                      nb::cast<std::string>(nb::str(error.value())) + ")");
+  }
+}
+
 Array read_array(nb::handle value, const std::string& name, const std::vector<std::int64_t>& shape) {
   const nb::module_ numpy = nb::module_::import_("numpy");
-  nb::object array;
-  try {
-    array = numpy.attr("asarray")(value);
-  } catch (nb::python_error& error) {
-    raise_value_error(name + ": expected an array of shape " + shape_text(shape) + ", got " +
-                      nb::cast<std::string>(nb::type_name(value.type())));
-  }
+  nb::object array = to_array(value, name);
   const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
   if (kind != "f" && kind != "i" && kind != "u" && kind != "b")
     raise_value_error(name + ": has dtype " + nb::cast<std::string>(nb::str(nb::object(array.attr("dtype")))) +
@@ -74,8 +78,15 @@ double read_number(nb::handle value, const std::string& name) {
   return number;
 }
 
+std::string read_name(nb::handle value, const std::string& place) {
+  std::string name;
+  if (!nb::try_cast(value, name))
+    raise_value_error(place + ": has the key " + nb::cast<std::string>(nb::repr(value)) + ", expected names");
+  return name;
+}
+
 Mat3 read_inertia(nb::handle value, const std::string& name) {
-  const nb::object array = nb::module_::import_("numpy").attr("asarray")(value);
+  const nb::object array = to_array(value, name);
   if (nb::cast<int>(array.attr("ndim")) == 1) return read_vec3(array, name).asDiagonal();
   const Array matrix = read_array(array, name, {3, 3});
   return MapConstMatr(matrix.data(), 3, 3);

@@ -19,6 +19,9 @@ namespace nb = nanobind;
 
 namespace almond::python {
 
+/// numpy.asarray, or a ValueError with the argument's name.
+[[nodiscard]] nb::object to_array(nb::handle value, const std::string& name);
+
 /// Numbers of any dtype and layout as contiguous float64. `name` is the argument's; a negative extent accepts any.
 /// Throws ValueError for anything but finite real numbers of that shape.
 using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
@@ -27,6 +30,8 @@ using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 [[nodiscard]] VecX read_vector(nb::handle value, const std::string& name, std::int64_t size = -1);
 [[nodiscard]] Vec3 read_vec3(nb::handle value, const std::string& name);
 [[nodiscard]] double read_number(nb::handle value, const std::string& name);
+/// A key of the dict `place`.
+[[nodiscard]] std::string read_name(nb::handle value, const std::string& place);
 /// 3 x 3, or the diagonal of one.
 [[nodiscard]] Mat3 read_inertia(nb::handle value, const std::string& name);
 /// From a position and a quaternion (w, x, y, z), each may be None.

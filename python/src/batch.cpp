@@ -91,7 +91,12 @@ void reset(Batch& self, nb::handle which, nb::handle seeds) {
   if (which.is_none()) {
     for (int k = 0; k < worlds; ++k) indices.push_back(k);
   } else {
-    for (const nb::handle item : nb::list(nb::borrow(which))) {
+    PyObject* items = PySequence_List(which.ptr());
+    if (items == nullptr) {
+      PyErr_Clear();
+      raise_value_error("worlds: is " + nb::cast<std::string>(nb::repr(which)) + ", expected a list of indices");
+    }
+    for (const nb::handle item : nb::steal<nb::list>(items)) {
       std::int64_t k = 0;
       if (!nb::try_cast(item, k) || k < 0 || k >= worlds)
         raise_value_error("worlds: has " + nb::cast<std::string>(nb::repr(item)) + ", expected indices below " +
@@ -117,9 +122,10 @@ FloatArray matrix_view(nb::handle_t<Batch> self) {
   return view(x.data(), static_cast<std::size_t>(x.rows()), static_cast<std::size_t>(x.cols()), self, true);
 }
 template <MatXr Batch::*field>
-void set_matrix(Batch& self, nb::handle value) {
+void set_matrix(Batch& self, nb::handle value, const char* name) {
+  const Busy busy(self.busy, "this batch");
   MatXr& x = self.*field;
-  const Array given = read_array(value, "value", {x.rows(), x.cols()});
+  const Array given = read_array(value, name, {x.rows(), x.cols()});
   std::copy_n(given.data(), given.size(), x.data());
 }
 template <VecX Batch::*field>
@@ -129,6 +135,7 @@ FloatArray vector_view(nb::handle_t<Batch> self) {
 }
 
 MatXr body_positions(Batch& self, const std::string& body) {
+  const Busy busy(self.busy, "this batch");
   const int b = self.model.body(body);
   MatXr rows(static_cast<Eigen::Index>(self.states.size()), 7);
   Kinematics kinematics;
@@ -162,14 +169,24 @@ void add_batch(nb::module_& m) {
       .def("step", &step, nb::arg("n") = 1, "n steps of every world.")
       .def("reset", &reset, nb::arg("worlds") = nb::none(), nb::arg("seeds") = nb::none(),
            "All worlds, or those named, back to the model's start.")
-      .def_prop_rw("q", &matrix_view<&Batch::q>, &set_matrix<&Batch::q>, "Positions (worlds, num_q), a view.")
-      .def_prop_rw("v", &matrix_view<&Batch::v>, &set_matrix<&Batch::v>, "Velocities (worlds, num_v), a view.")
-      .def_prop_rw("target", &matrix_view<&Batch::target>, &set_matrix<&Batch::target>,
-                   "As Simulation.target (worlds, drives), a view.")
-      .def_prop_rw("target_velocity", &matrix_view<&Batch::target_velocity>, &set_matrix<&Batch::target_velocity>,
-                   "As Simulation.target_velocity (worlds, drives), a view.")
-      .def_prop_rw("feedforward", &matrix_view<&Batch::feedforward>, &set_matrix<&Batch::feedforward>,
-                   "As Simulation.feedforward (worlds, drives), a view.")
+      .def_prop_rw(
+          "q", &matrix_view<&Batch::q>, [](Batch& s, nb::handle x) { set_matrix<&Batch::q>(s, x, "q"); },
+          nb::for_setter(nb::arg("q").none()), "Positions (worlds, num_q), a view.")
+      .def_prop_rw(
+          "v", &matrix_view<&Batch::v>, [](Batch& s, nb::handle x) { set_matrix<&Batch::v>(s, x, "v"); },
+          nb::for_setter(nb::arg("v").none()), "Velocities (worlds, num_v), a view.")
+      .def_prop_rw(
+          "target", &matrix_view<&Batch::target>,
+          [](Batch& s, nb::handle x) { set_matrix<&Batch::target>(s, x, "target"); },
+          nb::for_setter(nb::arg("target").none()), "As Simulation.target (worlds, drives), a view.")
+      .def_prop_rw(
+          "target_velocity", &matrix_view<&Batch::target_velocity>,
+          [](Batch& s, nb::handle x) { set_matrix<&Batch::target_velocity>(s, x, "target_velocity"); },
+          nb::for_setter(nb::arg("target_velocity").none()), "As Simulation.target_velocity (worlds, drives), a view.")
+      .def_prop_rw(
+          "feedforward", &matrix_view<&Batch::feedforward>,
+          [](Batch& s, nb::handle x) { set_matrix<&Batch::feedforward>(s, x, "feedforward"); },
+          nb::for_setter(nb::arg("feedforward").none()), "As Simulation.feedforward (worlds, drives), a view.")
       .def_prop_ro("time", &vector_view<&Batch::time>, "Of each world [s].")
       .def_prop_ro("residual", &vector_view<&Batch::residual>, "Worst of the last call of step.")
       .def_prop_ro("penetration", &vector_view<&Batch::penetration>, "Deepest of the last call of step [m].")

@@ -1,5 +1,7 @@
 // Models built in code: shapes, bodies, joints, drives.
 
+#include <cmath>
+
 #include "almond/base/text.hpp"
 #include "almond/load/mjcf.hpp"
 #include "almond/load/scene_file.hpp"
@@ -31,6 +33,12 @@ int find_body(const Model& model, nb::handle which, const std::string& argument)
                       ", expected a name, None for the ground, or an index below " +
                       std::to_string(model.num_bodies()));
   return index;
+}
+
+const Joint& find_joint(const Model& model, nb::handle which) {
+  const int index = find_body(model, which, "joint");
+  if (index < 0) raise_value_error("joint: is the ground, expected a joint");
+  return model.joints[static_cast<std::size_t>(index)];
 }
 
 template <class Kind>
@@ -101,6 +109,10 @@ void add_shapes(nb::module_& m) {
         TriangleSoup soup;
         soup.vertices = read_points(vertices, "vertices");
         const Array corners = read_array(triangles, "triangles", {-1, 3});
+        for (std::size_t k = 0; k < corners.size(); ++k)
+          if (const double c = corners.data()[k]; c != std::floor(c) || std::abs(c) > 2e9)
+            raise_value_error("triangles: entry " + std::to_string(k) + " is " + to_text(c) +
+                              ", expected whole numbers, of vertices");
         for (std::size_t k = 0; k < corners.shape(0); ++k)
           soup.triangles.push_back({static_cast<int>(corners.data()[3 * k]),
                                     static_cast<int>(corners.data()[3 * k + 1]),
@@ -181,8 +193,10 @@ FileOptions read_file_options(const std::string& name, const std::string& base, 
   options.meshes = mesh_use_from_string(meshes, "meshes");
   options.X_WF = read_pose(position, quaternion);
   options.search = search;
-  for (const auto& [key, value] : joints)
-    options.joints[nb::cast<std::string>(key)] = read_number(value, nb::cast<std::string>(key));
+  for (const auto& [key, value] : joints) {
+    const std::string joint = read_name(key, "joints");
+    options.joints[joint] = read_number(value, joint);
+  }
   return options;
 }
 
@@ -305,7 +319,7 @@ void add_builder(nb::module_& m) {
       .def(
           "set_start",
           [](ModelBuilder& self, nb::handle joint, nb::handle q) {
-            const nb::object array = nb::module_::import_("numpy").attr("atleast_1d")(q);
+            const nb::object array = nb::module_::import_("numpy").attr("atleast_1d")(to_array(q, "q"));
             self.set_start(find_body(self.so_far(), joint, "joint"), read_vector(array, "q"));
           },
           nb::arg("joint"), nb::arg("q"),
@@ -313,7 +327,7 @@ void add_builder(nb::module_& m) {
       .def(
           "set_start_velocity",
           [](ModelBuilder& self, nb::handle joint, nb::handle v) {
-            const nb::object array = nb::module_::import_("numpy").attr("atleast_1d")(v);
+            const nb::object array = nb::module_::import_("numpy").attr("atleast_1d")(to_array(v, "v"));
             self.set_start_velocity(find_body(self.so_far(), joint, "joint"), read_vector(array, "v"));
           },
           nb::arg("joint"), nb::arg("v"), "Velocities of a joint at the start.")
@@ -396,14 +410,14 @@ void add_model(nb::module_& m) {
       .def(
           "q_slice",
           [](const Model& model, nb::handle joint) {
-            const Joint& j = model.joints[static_cast<std::size_t>(std::max(0, find_body(model, joint, "joint")))];
+            const Joint& j = find_joint(model, joint);
             return nb::slice(j.q_begin, j.q_begin + num_positions(j.kind), 1);
           },
           nb::arg("joint"), "Where a joint's positions lie in q.")
       .def(
           "v_slice",
           [](const Model& model, nb::handle joint) {
-            const Joint& j = model.joints[static_cast<std::size_t>(std::max(0, find_body(model, joint, "joint")))];
+            const Joint& j = find_joint(model, joint);
             return nb::slice(j.v_begin, j.v_begin + num_velocities(j.kind), 1);
           },
           nb::arg("joint"), "Where a joint's velocities lie in v.")

@@ -15,6 +15,9 @@ NB_MODULE(_core, m) {
       std::rethrow_exception(p);
     } catch (const almond::Error& error) {
       PyErr_SetString(PyExc_ValueError, error.what());
+    } catch (const std::bad_cast&) {
+      PyErr_SetString(PyExc_TypeError,
+                      "a value of a type that is not expected here, or an object that was not initialised");
     }
   });
   m.attr("__version__") = ALMOND_VERSION;

@@ -60,7 +60,7 @@ void refuse_name(const std::string& name, const std::vector<std::string>& known,
 
 void apply_settings(const nb::dict& given, Settings& settings, nb::dict& rest) {
   for (const auto& [key, value] : given) {
-    const auto name = nb::cast<std::string>(key);
+    const std::string name = read_name(key, "settings");
     const auto found = setting_fields().find(name);
     if (found == setting_fields().end()) {
       rest[key] = value;

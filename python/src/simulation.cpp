@@ -145,6 +145,13 @@ void set_state(PySimulation& self, nb::handle q, nb::handle v) {
   }
 }
 
+/// The same, but None is an error: it stands for "as it is" only in set_state.
+nb::handle named(nb::handle value, const char* name, int size) {
+  if (value.is_none())
+    raise_value_error(std::string(name) + ": is None, expected " + std::to_string(size) + " numbers");
+  return value;
+}
+
 void assign(const State& from, State& to) {
   std::copy_n(from.q.data(), from.q.size(), to.q.data());
   std::copy_n(from.v.data(), from.v.size(), to.v.data());
@@ -162,6 +169,7 @@ std::vector<Look> looks_of(PySimulation& self) {
 }
 
 std::string make_html(PySimulation& self, const std::string& title) {
+  const Busy busy(self.busy, "this simulation");
   const std::vector<std::pair<std::string, std::string>> facts = {{"scene", self.scene.name}};
   std::string bytes;
   if (self.replay) {
@@ -212,8 +220,10 @@ PySimulationPtr from_file(const std::string& path, std::uint64_t seed, const std
     if (!keyframe.empty()) robot.keyframe = keyframe;
     robot.hold = robot.hold || hold;
     robot.options.search.insert(robot.options.search.begin(), search.begin(), search.end());
-    for (const auto& [key, value] : joints)
-      robot.options.joints[nb::cast<std::string>(key)] = read_number(value, nb::cast<std::string>(key));
+    for (const auto& [key, value] : joints) {
+      const std::string name = read_name(key, "joints");
+      robot.options.joints[name] = read_number(value, name);
+    }
   }
   if (nb::isinstance<nb::str>(floor)) {
     if (nb::cast<std::string>(floor) != "below")
@@ -238,6 +248,7 @@ FloatArray input_view(nb::handle self, VecX Inputs::*field) {
 }
 
 void set_input(PySimulation& self, VecX Inputs::*field, nb::handle value, const char* name) {
+  const Busy busy(self.busy, "this simulation");
   VecX& x = self.simulation.inputs().*field;
   const VecX given = read_vector(value, name, x.size());
   std::copy_n(given.data(), given.size(), x.data());
@@ -302,9 +313,19 @@ void add_simulation(nb::module_& m) {
           "has_script", [](PySimulation& s) { return static_cast<bool>(s.scene.control); },
           "Whether the scene has a control of its own.")
       .def("step", &step, nb::arg("n") = 1, "Takes n steps; returns how the last one went.")
-      .def_ro("report", &PySimulation::report, "How the last step went.")
       .def_prop_ro(
-          "certificate", [](PySimulation& s) { return s.simulation.last().solution.certificate; },
+          "report",
+          [](PySimulation& s) {
+            const Busy busy(s.busy, "this simulation");
+            return s.report;
+          },
+          "How the last step went.")
+      .def_prop_ro(
+          "certificate",
+          [](PySimulation& s) {
+            const Busy busy(s.busy, "this simulation");
+            return s.simulation.last().solution.certificate;
+          },
           "How exactly the last step obeys the law.")
       .def_prop_ro(
           "time", [](PySimulation& s) { return s.simulation.state().time; }, "Since the start [s].")
@@ -316,30 +337,32 @@ void add_simulation(nb::module_& m) {
             VecX& q = nb::cast<PySimulation&>(self).simulation.state().q;
             return view(q.data(), static_cast<std::size_t>(q.size()), self, true);
           },
-          [](PySimulation& s, nb::handle q) { set_state(s, q, nb::none()); },
-          "Positions (num_q,), a view of the state.")
+          [](PySimulation& s, nb::handle q) { set_state(s, named(q, "q", s.model().num_q), nb::none()); },
+          nb::for_setter(nb::arg("q").none()), "Positions (num_q,), a view of the state.")
       .def_prop_rw(
           "v",
           [](nb::handle_t<PySimulation> self) {
             VecX& v = nb::cast<PySimulation&>(self).simulation.state().v;
             return view(v.data(), static_cast<std::size_t>(v.size()), self, true);
           },
-          [](PySimulation& s, nb::handle v) { set_state(s, nb::none(), v); },
-          "Velocities (num_v,), a view of the state.")
+          [](PySimulation& s, nb::handle v) { set_state(s, nb::none(), named(v, "v", s.model().num_v)); },
+          nb::for_setter(nb::arg("v").none()), "Velocities (num_v,), a view of the state.")
       .def("set_state", &set_state, nb::arg("q") = nb::none(), nb::arg("v") = nb::none(),
            "Sets positions, velocities or both; quaternions must have length 1.")
       .def_prop_rw(
           "target", [](nb::handle_t<PySimulation> self) { return input_view(self, &Inputs::target); },
           [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::target, x, "target"); },
+          nb::for_setter(nb::arg("target").none()),
           "Position that each drive goes to (drives,), a view. See ModelBuilder.add_drive for what the modes do with "
           "it.")
       .def_prop_rw(
           "target_velocity", [](nb::handle_t<PySimulation> self) { return input_view(self, &Inputs::target_velocity); },
           [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::target_velocity, x, "target_velocity"); },
-          "Velocity that each drive is to have (drives,), a view.")
+          nb::for_setter(nb::arg("target_velocity").none()), "Velocity that each drive is to have (drives,), a view.")
       .def_prop_rw(
           "feedforward", [](nb::handle_t<PySimulation> self) { return input_view(self, &Inputs::feedforward); },
           [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::feedforward, x, "feedforward"); },
+          nb::for_setter(nb::arg("feedforward").none()),
           "Effort added to that of each drive (drives,) [N m, N], a view.")
       .def_prop_ro(
           "wrenches",
@@ -359,6 +382,7 @@ void add_simulation(nb::module_& m) {
       .def(
           "set_controls",
           [](PySimulation& s, nb::handle u) {
+            const Busy busy(s.busy, "this simulation");
             const VecX ctrl = read_vector(u, "ctrl", static_cast<std::int64_t>(s.controls.size()));
             scenes::apply_controls(s.controls, ctrl, s.simulation.inputs());
           },
@@ -376,16 +400,22 @@ void add_simulation(nb::module_& m) {
       .def(
           "energy",
           [](PySimulation& s) {
+            const Busy busy(s.busy, "this simulation");
             const Energy e = s.simulation.energy();
             return nb::make_tuple(e.kinetic, e.potential);
           },
           "Kinetic and potential energy [J].")
       .def(
-          "problem", [](PySimulation& s) { return copy_problem(s.simulation, s.scene.name); },
+          "problem",
+          [](PySimulation& s) {
+            const Busy busy(s.busy, "this simulation");
+            return copy_problem(s.simulation, s.scene.name);
+          },
           "A copy of the last step's contact problem.")
       .def(
           "save",
           [](PySimulation& s) {
+            const Busy busy(s.busy, "this simulation");
             const std::string bytes = serialize(s.simulation.state());
             return nb::bytes(bytes.data(), bytes.size());
           },
@@ -406,11 +436,16 @@ void add_simulation(nb::module_& m) {
           },
           nb::arg("seed") = 0, "Back to the model's start.")
       .def_prop_ro(
-          "hash", [](PySimulation& s) { return hash_text(state_hash(s.simulation.state())); },
+          "hash",
+          [](PySimulation& s) {
+            const Busy busy(s.busy, "this simulation");
+            return hash_text(state_hash(s.simulation.state()));
+          },
           "Digest of q, v and time: equal for equal bits.")
       .def(
           "record",
           [](PySimulation& s, double fps, const std::string& title) {
+            const Busy busy(s.busy, "this simulation");
             ReplayOptions options;
             options.fps = fps;
             options.title = title.empty() ? s.scene.name : title;
@@ -446,6 +481,7 @@ void add_simulation(nb::module_& m) {
       .def(
           "judge",
           [](PySimulation& s) -> nb::object {
+            const Busy busy(s.busy, "this simulation");
             if (!s.scene.judge) return nb::none();
             const scenes::Outcome outcome = s.scene.judge(s.simulation);
             nb::dict d;

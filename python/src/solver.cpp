@@ -1,5 +1,6 @@
 // Matrices in, impulses out.
 
+#include <cmath>
 #include <filesystem>
 
 #include "almond/load/fields.hpp"
@@ -26,6 +27,9 @@ void add_field(const std::string& name, nb::handle value, NpzArchive& archive) {
     return;
   }
   if (nb::hasattr(value, "tocsr")) {
+    if (!PyCallable_Check(nb::object(value.attr("tocsr")).ptr()))
+      raise_value_error(name + ": is a " + nb::cast<std::string>(nb::type_name(value.type())) +
+                        ", expected an array or a sparse matrix");
     const nb::object csr = value.attr("tocsr")();
     const VecX data = read_vector(csr.attr("data"), name);
     const auto put = [&](const char* suffix, Integers numbers) {
@@ -39,11 +43,15 @@ void add_field(const std::string& name, nb::handle value, NpzArchive& archive) {
     return;
   }
   const bool whole = name == "subsystem_offsets";
-  const nb::object array = nb::module_::import_("numpy").attr("asarray")(value);
+  const nb::object array = to_array(value, name);
   const auto ndim = nb::cast<std::size_t>(array.attr("ndim"));
   const Array numbers = read_array(array, name, Integers(ndim, -1));
   const auto shape = nb::cast<Integers>(nb::list(array.attr("shape")));
   if (whole) {
+    for (std::size_t k = 0; k < numbers.size(); ++k)
+      if (const double x = numbers.data()[k]; x != std::floor(x) || std::abs(x) > 2e9)
+        raise_value_error(name + ": entry " + std::to_string(k) + " is " + to_text(x) + ", expected whole numbers");
+    if (ndim != 1) raise_value_error(name + ": has " + std::to_string(ndim) + " dimensions, expected 1");
     archive.set(name, NpzArray(shape, read_integers(array)));
   } else {
     archive.set(name, NpzArray(shape, std::vector<double>(numbers.data(), numbers.data() + numbers.size())));
