@@ -29,7 +29,7 @@ import numpy as np
 
 from ._core import Certificate, ContactProblem, MujocoSolver, Solution
 
-__all__ = ["Stepper", "certify", "make_problem", "patched", "step"]
+__all__ = ["Stepper", "certify", "make_problem", "patched", "step", "stepper_of"]
 
 _EULER, _RK4, _IMPLICIT, _IMPLICITFAST, _DISCRETE = (
     int(getattr(mujoco.mjtIntegrator, f"mjINT_{name}")) for name in ("EULER", "RK4", "IMPLICIT", "IMPLICITFAST", "DISCRETE")
@@ -75,8 +75,9 @@ class Stepper:
         if self._model is model and self._data() is data:
             return
         self._solver.bind(
-            model.geom_margin, model.body_margin, model.pair_margin, model.jnt_margin, model.tendon_margin, model.dof_treeid,
-            data.M, model.M_rownnz, model.M_rowadr, model.M_colind, model.D_rownnz, model.D_rowadr, model.D_colind,
+            [model.geom_margin, model.body_margin, model.pair_margin, model.jnt_margin, model.tendon_margin],
+            model.geom_bodyid, model.body_rootid, model.pair_geom1, model.pair_geom2, model.jnt_dofadr, model.jnt_type,
+            model.geom_rbound, data.geom_xpos, data.subtree_com, data.ten_velocity, model.dof_treeid, data.M, model.M_rownnz, model.M_rowadr, model.M_colind, model.D_rownnz, model.D_rowadr, model.D_colind,
             model.dof_damping, model.dof_dampingpoly, data.qvel, data.cvel, data.qfrc_smooth, data.tree_awake,
             data.qfrc_constraint, data.qacc,
         )  # fmt: skip
@@ -107,7 +108,7 @@ class Stepper:
             mujoco.mj_implicit(model, self._scratch)
         return self._scratch.qDeriv, self._scratch.qvel
 
-    def _assemble(self, model, data, ahead):
+    def _assemble(self, model, data, common=-1.0, ahead=True):
         option, contact = self._option, data.contact
         derivative = free = _NO_NUMBERS
         implicit = option.integrator >= _IMPLICIT
@@ -117,26 +118,32 @@ class Stepper:
         sparse = bool(mujoco.mj_isSparse(model))
         pattern = (data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind) if sparse else (_NO_INDICES,) * 3
         self._solver.assemble(
-            option.timestep, damped, bool(option.enableflags & _SLEEP), derivative, free, option.cone == _PYRAMIDAL, ahead,
+            option.timestep, ahead, damped, bool(option.enableflags & _SLEEP), derivative, free, option.cone == _PYRAMIDAL, common,
             sparse, data.efc_J.reshape(-1), *pattern, data.efc_type, data.efc_id, data.efc_pos, data.efc_margin,
             data.efc_frictionloss, contact.efc_address, contact.dim, contact.dist, contact.includemargin, contact.friction,
             contact.surfacevel, contact.geom,
         )  # fmt: skip
 
     def _look_ahead(self, model, data):
-        """All that MuJoCo computes from positions and velocities; returns by how much margins were wider meanwhile."""
+        """All that MuJoCo computes from positions and velocities, with wider margins. Returns by how much the one margin is wider
+        that overrides those of all contacts, or -1."""
         option = self._option
-        ahead = self._solver.widen(option.timestep)
-        override = option.o_margin if option.enableflags & _OVERRIDE else None
+        if data.time != self._time:  # a state that no step led to: nothing is known of its bodies yet
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+        mujoco.mj_comVel(model, data)
+        common = self._solver.widen(option.timestep)
+        overrides = option.enableflags & _OVERRIDE
+        override = option.o_margin
         try:
-            if override is not None:
-                option.o_margin = override + ahead
+            if overrides:
+                option.o_margin = override + common
             mujoco.mj_step1(model, data)
         finally:
             self._solver.narrow()
-            if override is not None:
+            if overrides:
                 option.o_margin = override
-        return ahead
+        return common if overrides else -1.0
 
     def step(self, model, data, nstep=1) -> Solution:
         """nstep steps; status and certificate of the last answer say how it went."""
@@ -152,14 +159,14 @@ class Stepper:
         return self._solver.solution
 
     def _step(self, model, data):
-        ahead = self._look_ahead(model, data)
+        common = self._look_ahead(model, data)
         if data.nefc == 0:
             self._step_without_constraints(model, data)
         elif self._option.integrator == _DISCRETE:
             with _option(self._option, "integrator", _IMPLICITFAST):
                 self._step_with_constraints(model, data, self._look_ahead(model, data))
         else:
-            self._step_with_constraints(model, data, ahead)
+            self._step_with_constraints(model, data, common)
         self._time = data.time
 
     def _step_without_constraints(self, model, data):
@@ -173,9 +180,9 @@ class Stepper:
         mujoco.mj_checkAcc(model, data)
         mujoco.mj_RungeKutta(model, data, 4)
 
-    def _step_with_constraints(self, model, data, ahead):
+    def _step_with_constraints(self, model, data, common):
         _actuate(model, data)
-        self._assemble(model, data, ahead)
+        self._assemble(model, data, common)
         # From another state than the last step led to, nothing is recalled: equal states give equal bits.
         warm = data.time == self._time and not self._option.disableflags & _WARMSTART
         if not self._solver.solve(warm):  # not finite: MuJoCo warns and resets
@@ -197,7 +204,7 @@ def make_problem(model, data) -> ContactProblem:
     """The contact problem of the present state; MuJoCo's forward stages up to the smooth acceleration must have run."""
     stepper = Stepper()
     stepper._bind(model, data)
-    stepper._assemble(model, data, 0.0)
+    stepper._assemble(model, data, ahead=False)
     return stepper._solver.problem()
 
 
@@ -205,7 +212,7 @@ def certify(model, data) -> Certificate:
     """How far the forces that MuJoCo itself finds for the present state (mujoco.mj_forward) are from the exact law."""
     stepper = Stepper()
     stepper._bind(model, data)
-    stepper._assemble(model, data, 0.0)
+    stepper._assemble(model, data, ahead=False)
     return stepper._solver.certify(data.efc_force, data.contact.friction)
 
 
@@ -216,12 +223,18 @@ def step(model, data, nstep=1, **settings) -> Solution:
     """As mujoco.mj_step(model, data), with Almond's contact solve; returns the answer of the last step with its certificate.
 
     settings: solver, tol and others of almond.solve; those that were given once stay with this data."""
-    stepper = _steppers.get(data)
-    if stepper is None:
-        stepper = _steppers[data] = Stepper(**settings)
-    elif settings:
+    stepper = stepper_of(data)
+    if settings:
         stepper.set(**settings)
     return stepper.step(model, data, nstep)
+
+
+def stepper_of(data) -> Stepper:
+    """The stepper that step() uses for this data."""
+    stepper = _steppers.get(data)
+    if stepper is None:
+        stepper = _steppers[data] = Stepper()
+    return stepper
 
 
 @contextlib.contextmanager

@@ -22,8 +22,10 @@ enum Kind : int { kEquality, kFrictionDof, kFrictionTendon, kLimitJoint, kLimitT
 constexpr double kMaxCorrection = 0.5;  // speed at which an overlap is removed, at most [m/s, rad/s]
 constexpr double kNoticeable = 1e-4;    // corrections up to this speed may stay in the velocities [m/s, rad/s]
 constexpr int kLimitRounds = 10;        // spin and rolling friction: limits follow the normal forces of the last round
-constexpr double kLookAhead = 1e-3;     // contacts and limits are found this far off, and farther by the speed [m, rad]
-constexpr double kLimitChange = 1e-6;   // relative change of a limit that is not worth another round
+// Contacts and limits are found this far off [m, rad], and farther by speeds, and by what forces may do to them
+// meanwhile.
+constexpr double kLookAhead = 1e-3, kAccelerations = 20.0;  // [m/s², rad/s²]
+constexpr double kLimitChange = 1e-6;  // relative change of a limit that is not worth another round
 
 template <class Value>
 Value at(const Column<Value>& array, int k) {
@@ -83,18 +85,19 @@ struct Bound {
   int n = 0;
   int derivatives = 0;  // entries of qDeriv
   struct Margin {
-    double* values;
-    int size;
-    double share;  // of the look-ahead
-    std::vector<double> kept;
+    double* values = nullptr;
+    int size = 0;
+    std::vector<double> kept, extra;
   };
-  std::array<Margin, 5> margins{};  // of geoms, bodies (which the broad phase goes by), pairs, joints, tendons
+  Margin geoms, bodies, pairs, joints, tendons;  // of bodies, since the broad phase goes by them
+  const int *geom_body = nullptr, *body_root = nullptr, *pair_geom1 = nullptr, *pair_geom2 = nullptr;
+  const int *joint_dof = nullptr, *joint_type = nullptr;
+  const double *geom_radius = nullptr, *geom_position = nullptr, *subtree_com = nullptr, *tendon_velocity = nullptr;
   const int* treeid = nullptr;
   Sparse M, D;
   const double *damping = nullptr, *dampingpoly = nullptr;
   int poly = 0;
   const double *qvel = nullptr, *cvel = nullptr, *force = nullptr;
-  int bodies = 0;
   const int* awake = nullptr;
   double *qfrc_constraint = nullptr, *qacc = nullptr;
 };
@@ -266,12 +269,15 @@ void set_trees(MujocoSolver& s) {
   s.tree_begin.push_back(n);
 }
 
-void bind(MujocoSolver& s, Writable geom_margin, Writable body_margin, Writable pair_margin, Writable jnt_margin,
-          Writable tendon_margin, const Column<int>& treeid, const Column<double>& M, const Column<int>& M_rownnz,
-          const Column<int>& M_rowadr, const Column<int>& M_colind, const Column<int>& D_rownnz,
-          const Column<int>& D_rowadr, const Column<int>& D_colind, const Column<double>& damping,
-          const Table<double>& dampingpoly, const Column<double>& qvel, const Table<double>& cvel,
-          const Column<double>& force, const Column<int>& awake, Writable qfrc_constraint, Writable qacc) {
+void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<int>& geom_body,
+          const Column<int>& body_root, const Column<int>& pair_geom1, const Column<int>& pair_geom2,
+          const Column<int>& joint_dof, const Column<int>& joint_type, const Column<double>& geom_radius,
+          const Table<double>& geom_position, const Table<double>& subtree_com, const Column<double>& tendon_velocity,
+          const Column<int>& treeid, const Column<double>& M, const Column<int>& M_rownnz, const Column<int>& M_rowadr,
+          const Column<int>& M_colind, const Column<int>& D_rownnz, const Column<int>& D_rowadr,
+          const Column<int>& D_colind, const Column<double>& damping, const Table<double>& dampingpoly,
+          const Column<double>& qvel, const Table<double>& cvel, const Column<double>& force, const Column<int>& awake,
+          Writable qfrc_constraint, Writable qacc) {
   const Busy busy(s.busy, "this stepper");
   const auto n = treeid.shape(0);
   for (const auto& [size, name] :
@@ -282,11 +288,22 @@ void bind(MujocoSolver& s, Writable geom_margin, Writable body_margin, Writable 
                         std::to_string(n) + "; is data of this model?");
   Bound& b = s.bound;
   b.n = static_cast<int>(n);
-  const auto margin = [](Writable& a, double share) {
-    return Bound::Margin{a.data(), static_cast<int>(a.shape(0)), share, {}};
-  };
-  b.margins = {margin(geom_margin, 0.5), margin(body_margin, 0.5), margin(pair_margin, 1.0), margin(jnt_margin, 1.0),
-               margin(tendon_margin, 1.0)};
+  std::size_t k = 0;
+  for (Bound::Margin* margin : {&b.geoms, &b.bodies, &b.pairs, &b.joints, &b.tendons}) {
+    margin->values = margins.at(k).data();
+    margin->size = static_cast<int>(margins.at(k++).shape(0));
+    margin->extra.assign(static_cast<std::size_t>(margin->size), 0.0);
+  }
+  b.geom_body = geom_body.data();
+  b.body_root = body_root.data();
+  b.pair_geom1 = pair_geom1.data();
+  b.pair_geom2 = pair_geom2.data();
+  b.joint_dof = joint_dof.data();
+  b.joint_type = joint_type.data();
+  b.geom_radius = geom_radius.data();
+  b.geom_position = geom_position.data();
+  b.subtree_com = subtree_com.data();
+  b.tendon_velocity = tendon_velocity.data();
   b.treeid = treeid.data();
   b.M = {M.data(), M_rownnz.data(), M_rowadr.data(), M_colind.data(), b.n};
   b.D = {nullptr, D_rownnz.data(), D_rowadr.data(), D_colind.data(), b.n};
@@ -296,7 +313,6 @@ void bind(MujocoSolver& s, Writable geom_margin, Writable body_margin, Writable 
   b.poly = static_cast<int>(dampingpoly.shape(1));
   b.qvel = qvel.data();
   b.cvel = cvel.data();
-  b.bodies = static_cast<int>(cvel.shape(0));
   b.force = force.data();
   b.awake = awake.data();
   b.qfrc_constraint = qfrc_constraint.data();
@@ -304,22 +320,53 @@ void bind(MujocoSolver& s, Writable geom_margin, Writable body_margin, Writable 
   s.memory.clear();
 }
 
-/// Makes margins wider, so that contacts and limits are found that may be reached within the step; returns by how much.
-/// A rigid contact must be known before it is there: found too late, it overlaps. Margins of two geoms add up.
-double widen(MujocoSolver& s, double dt) {
-  double speed = 0.0;
-  for (int k = 0; k < 6 * s.bound.bodies; ++k) speed = std::max(speed, std::abs(s.bound.cvel[k]));
-  for (int k = 0; k < s.bound.n; ++k) speed = std::max(speed, std::abs(s.bound.qvel[k]));
-  const double ahead = std::isfinite(speed) ? kLookAhead + 1.5 * dt * speed : kLookAhead;
-  for (Bound::Margin& margin : s.bound.margins) {
-    margin.kept.assign(margin.values, margin.values + margin.size);
-    for (int k = 0; k < margin.size; ++k) margin.values[k] += margin.share * ahead;
+/// The speed of the fastest point of a geom; its body's velocity is given at the centre of mass of its tree.
+double speed_of(const Bound& b, int geom) {
+  using Map3 = Eigen::Map<const Vec3>;
+  const int body = b.geom_body[geom];
+  const Map3 turning(b.cvel + 6 * body), velocity(b.cvel + 6 * body + 3), p(b.geom_position + 3 * geom);
+  const Vec3 arm = p - Map3(b.subtree_com + 3 * b.body_root[body]);
+  return (velocity + turning.cross(arm)).norm() + turning.norm() * b.geom_radius[geom];
+}
+
+/// By how much each margin is to be wider, so that contacts and limits are found that may be reached within the step.
+void set_extra(Bound& b, double dt) {
+  const auto reach = [&](double speed, double share) {
+    const double way = std::isfinite(speed) ? 1.5 * dt * speed : 0.0;
+    return way + share * (kLookAhead + kAccelerations * dt * dt);
+  };
+  std::fill(b.bodies.extra.begin(), b.bodies.extra.end(), 0.0);
+  for (int g = 0; g < b.geoms.size; ++g) {
+    b.geoms.extra[g] = reach(speed_of(b, g), 0.5);  // margins of two geoms add up
+    double& body = b.bodies.extra[b.geom_body[g]];
+    body = std::max(body, b.geoms.extra[g]);
   }
-  return ahead;
+  for (int k = 0; k < b.pairs.size; ++k)
+    b.pairs.extra[k] = b.geoms.extra[b.pair_geom1[k]] + b.geoms.extra[b.pair_geom2[k]];
+  for (int k = 0; k < b.joints.size; ++k) {
+    const double* v = b.qvel + b.joint_dof[k];
+    const bool ball = b.joint_type[k] == 1;  // mjJNT_BALL
+    b.joints.extra[k] = reach(ball ? Vec3(v[0], v[1], v[2]).norm() : std::abs(v[0]), 1.0);
+  }
+  for (int k = 0; k < b.tendons.size; ++k) b.tendons.extra[k] = reach(std::abs(b.tendon_velocity[k]), 1.0);
+}
+
+/// Makes margins wider. A rigid contact must be known before it is there: found too late, it overlaps. Returns how much
+/// wider a margin has to be that counts for all contacts alike.
+double widen(MujocoSolver& s, double dt) {
+  Bound& b = s.bound;
+  set_extra(b, dt);
+  for (Bound::Margin* margin : {&b.geoms, &b.bodies, &b.pairs, &b.joints, &b.tendons}) {
+    margin->kept.assign(margin->values, margin->values + margin->size);
+    for (int k = 0; k < margin->size; ++k) margin->values[k] += margin->extra[k];
+  }
+  return b.geoms.size == 0 ? 0.0 : 2.0 * *std::max_element(b.geoms.extra.begin(), b.geoms.extra.end());
 }
 
 void narrow(MujocoSolver& s) {
-  for (const Bound::Margin& margin : s.bound.margins) std::copy(margin.kept.begin(), margin.kept.end(), margin.values);
+  Bound& b = s.bound;
+  for (const Bound::Margin* margin : {&b.geoms, &b.bodies, &b.pairs, &b.joints, &b.tendons})
+    std::copy(margin->kept.begin(), margin->kept.end(), margin->values);
 }
 
 /// The derivative of joint damping a v + b v|v| + c v³ + ..., which Euler's method takes implicitly.
@@ -332,9 +379,10 @@ double damping_of(const Bound& b, int j) {
   return sum;
 }
 
-/// The kinds and gaps of all constraints, from MuJoCo's arrays. `ahead` is taken off the margins again.
+/// The kinds and gaps of all constraints, from MuJoCo's arrays. What made margins wider is taken off again: `common` of
+/// all contacts, or if that is negative, what the geoms were given.
 void list_constraints(MujocoSolver& s, const Column<int>& type, const Column<int>& id, const Column<double>& pos,
-                      const Column<double>& margin, double ahead, const ContactArrays& c) {
+                      const Column<double>& margin, double common, const ContactArrays& c) {
   const int rows = static_cast<int>(type.shape(0)), contacts = static_cast<int>(c.address.shape(0));
   s.origins.clear();
   for (int i = 0; i < rows; ++i) {
@@ -348,6 +396,8 @@ void list_constraints(MujocoSolver& s, const Column<int>& type, const Column<int
         !s.origins.empty() && s.origins.back().key_a == origin.key_a && s.origins.back().key_b == origin.key_b;
     origin.key_c = same ? s.origins.back().key_c + 1 : 0;
     const bool limit = kind == kLimitJoint || kind == kLimitTendon;
+    const Bound::Margin& kin = kind == kLimitJoint ? s.bound.joints : s.bound.tendons;
+    const double ahead = limit && at(id, i) < kin.size ? kin.extra[at(id, i)] : 0.0;
     origin.gap = limit ? at(pos, i) - (at(margin, i) - ahead) : kind == kEquality ? at(pos, i) : 0.0;
     s.origins.push_back(origin);
   }
@@ -364,8 +414,10 @@ void list_constraints(MujocoSolver& s, const Column<int>& type, const Column<int
     origin.key_b = b;
     const bool same = !s.origins.empty() && s.origins.back().key_a == a && s.origins.back().key_b == b;
     origin.key_c = same ? s.origins.back().key_c + 8 : 0;
-    // Of a flex (no geom) the margin was not made wider.
-    origin.gap = at(c.dist, k) - (at(c.includemargin, k) - 0.5 * ahead * ((a >= 0 ? 1 : 0) + (b >= 0 ? 1 : 0)));
+    const auto extra = [&](int geom) {  // of a flex, which is no geom, the margin was not made wider
+      return geom >= 0 && geom < s.bound.geoms.size ? s.bound.geoms.extra[geom] : 0.0;
+    };
+    origin.gap = at(c.dist, k) - (at(c.includemargin, k) - (common >= 0.0 ? common : extra(a) + extra(b)));
     s.origins.push_back(origin);
     for (int roll = 3; roll < dim; ++roll) {
       Origin more = origin;
@@ -444,8 +496,8 @@ void set_smooth(MujocoSolver& s, bool damped, const double* derivative, const do
 
 /// The contact problem of a step. `derivative` is MuJoCo's qDeriv and `free_velocity` its next velocity without
 /// constraints; both are empty for Euler's method.
-void assemble(MujocoSolver& s, double dt, bool damped, bool sleeps, const Column<double>& derivative,
-              const Column<double>& free_velocity, bool pyramidal, double ahead, bool sparse, const Column<double>& J,
+void assemble(MujocoSolver& s, double dt, bool looked_ahead, bool damped, bool sleeps, const Column<double>& derivative,
+              const Column<double>& free_velocity, bool pyramidal, double common, bool sparse, const Column<double>& J,
               const Column<int>& J_rownnz, const Column<int>& J_rowadr, const Column<int>& J_colind,
               const Column<int>& type, const Column<int>& id, const Column<double>& pos, const Column<double>& margin,
               const Column<double>& loss, const Column<int>& address, const Column<int>& dim,
@@ -462,9 +514,12 @@ void assemble(MujocoSolver& s, double dt, bool damped, bool sleeps, const Column
   s.pyramidal = pyramidal;
   s.J = {J.data(), J_rownnz.data(), J_rowadr.data(), sparse ? J_colind.data() : nullptr, s.bound.n};
   const ContactArrays contacts{address, dim, dist, includemargin, friction, surfacevel, geom};
+  if (!looked_ahead)
+    for (Bound::Margin* m : {&s.bound.geoms, &s.bound.joints, &s.bound.tendons})
+      std::fill(m->extra.begin(), m->extra.end(), 0.0);
   s.problem.clear();
   set_trees(s);
-  list_constraints(s, type, id, pos, margin, ahead, contacts);
+  list_constraints(s, type, id, pos, margin, common, contacts);
   make_subsystems(s, s.bound.n);
   set_smooth(s, damped, derivative.shape(0) > 0 ? derivative.data() : nullptr,
              free_velocity.shape(0) > 0 ? free_velocity.data() : nullptr, sleeps);
