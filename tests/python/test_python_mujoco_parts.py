@@ -1,6 +1,8 @@
 """Every part of MuJoCo's models that meets Almond's solve: closed forms, and MuJoCo's own smooth dynamics."""
 
 import contextlib
+import gc
+import weakref
 
 import almond
 import numpy as np
@@ -87,11 +89,11 @@ PILE = FLOOR + "".join(
 )
 
 
-def test_sparse_dense_and_cones_are_one_problem():
+def test_sparse_dense_cones_and_flags_are_one_problem():
     ends = []
-    for jacobian in ("dense", "sparse"):
+    for jacobian, flag in (("dense", ""), ("sparse", ""), ("dense", 'warmstart="disable"'), ("sparse", 'island="disable"')):
         for cone in ("pyramidal", "elliptic"):
-            model, data = load(PILE, jacobian=jacobian, cone=cone)
+            model, data = load(PILE, jacobian=jacobian, cone=cone, flag=flag)
             run(model, data, 0.3)
             ends.append(data.qpos.copy())
     for end in ends[1:]:
@@ -281,6 +283,15 @@ def test_equal_states_give_equal_bits():
         ends.append((data.qpos.copy(), data.qvel.copy()))
     np.testing.assert_array_equal(*[end[0] for end in ends])
     np.testing.assert_array_equal(*[end[1] for end in ends])
+
+
+def test_data_is_not_kept_alive():
+    model, data = load(PILE, integrator="implicitfast")
+    am.step(model, data, 5)
+    reference = weakref.ref(data)
+    del data
+    gc.collect()
+    assert reference() is None
 
 
 def test_infinite_forces_reset_as_in_mujoco():
