@@ -157,3 +157,14 @@ def test_ray_gives_the_same_bits_also_after_a_workers_death(tmp_path):
     assert os.path.exists(flag)
     same(want, got)
     np.testing.assert_array_equal(got["index"], np.arange(10))  # nothing lost, nothing twice
+
+
+def test_bench_measures_equal_bits(tmp_path, capsys):
+    import json
+
+    from almond import bench_rollout
+
+    bench_rollout.main(["--backends", "threads", "--scene", "tower", "--worlds", "3", "--steps", "2", "--json", str(tmp_path / "b.json")])
+    rows = json.loads((tmp_path / "b.json").read_text())["rows"]
+    assert [row["workers"] for row in rows] == [1, 2] and all(row["worlds_per_second"] > 0 for row in rows)
+    assert "threads" in capsys.readouterr().out
