@@ -1,0 +1,143 @@
+#pragma once
+// MuJoCo's constraints as a contact problem, and its answer in MuJoCo's layout. Works on arrays, so that it needs no
+// MuJoCo itself; python/almond/mujoco.py hands them over and says what is done with them. One problem, workspace and
+// answer serve all steps: a step whose sizes are known allocates nothing here.
+//
+//   bind -> widen -> (MuJoCo looks for contacts) -> narrow -> assemble -> solve_step -> write
+
+#include "almond/solver/certificate.hpp"
+#include "parts.hpp"
+
+namespace almond::python {
+
+template <class Value>
+using Column = nb::ndarray<const Value, nb::ndim<1>, nb::device::cpu>;
+template <class Value>
+using Table = nb::ndarray<const Value, nb::ndim<2>, nb::device::cpu>;
+using Writable = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Value>
+Value at(const Column<Value>& array, int k) {
+  return array.data()[k * array.stride(0)];
+}
+template <class Value>
+Value at(const Table<Value>& array, int k, int column) {
+  return array.data()[k * array.stride(0) + column * array.stride(1)];
+}
+
+/// Rows of a sparse matrix, or of a dense one with `columns` columns.
+struct Sparse {
+  const double* values = nullptr;
+  const int *rownnz = nullptr, *rowadr = nullptr, *colind = nullptr;
+  int columns = 0;
+
+  template <class Function>
+  void for_row(int row, Function f) const {
+    if (colind == nullptr) {
+      const double* start = values + static_cast<std::ptrdiff_t>(row) * columns;
+      for (int j = 0; j < columns; ++j)
+        if (start[j] != 0.0) f(j, start[j]);
+    } else {
+      for (int k = rowadr[row]; k < rowadr[row] + rownnz[row]; ++k) f(colind[k], values[k]);
+    }
+  }
+};
+
+/// One constraint of the problem: which rows of MuJoCo's it is made of, and whose it is.
+struct Origin {
+  int efc = 0;       // its first row
+  int rows = 1;      // how many
+  int first = -1;    // where its impulses begin in λ, -1: it acts on nothing
+  int contact = -1;  // in the arrays of contacts, -1: none
+  int roll = 0;      // 0: the constraint itself; 3, 4, 5: spin and rolling friction of a contact
+  int normal = -1;   // of spin and rolling: where the impulse of the contact's normal is
+  std::int64_t key_a = 0, key_b = 0, key_c = 0;  // by which the next step finds it again
+  double gap = 0.0;                              // [m, rad]
+  double scale = 1.0;                            // of contacts mu2 / mu1, of spin and rolling friction its coefficient
+  double mu1 = 1.0;
+};
+
+struct Memory {
+  std::int64_t a = 0, b = 0, c = 0;
+  Vec3 impulse = Vec3::Zero();
+};
+
+/// Arrays of a model and its data that stay where they are. Not owned: almond.mujoco binds anew for another model or
+/// data, and holds both during a step.
+struct Bound {
+  int n = 0;
+  int derivatives = 0;  // entries of qDeriv
+  struct Margin {
+    double* values = nullptr;
+    int size = 0;
+    std::vector<double> kept, extra;
+  };
+  Margin geoms, bodies, pairs, joints, tendons;  // of bodies, since the broad phase goes by them
+  const int *geom_body = nullptr, *body_root = nullptr, *pair_geom1 = nullptr, *pair_geom2 = nullptr;
+  const int *joint_dof = nullptr, *joint_type = nullptr;
+  const double *geom_radius = nullptr, *geom_position = nullptr, *subtree_com = nullptr, *tendon_velocity = nullptr;
+  const int* treeid = nullptr;
+  Sparse M, D;
+  const double *damping = nullptr, *dampingpoly = nullptr;
+  int poly = 0;
+  const double *qvel = nullptr, *cvel = nullptr, *force = nullptr;
+  const int* awake = nullptr;
+  double *qfrc_constraint = nullptr, *qacc = nullptr;
+};
+
+struct MujocoSolver {
+  Settings settings;
+  Bound bound;
+  Workspace workspace;
+  ContactProblem problem;
+  Solution solution, moved;  // velocities to keep, and those to move with
+  bool corrects = false;     // `moved` counts
+  bool pyramidal = true;
+  int solves = 0;
+  double dt = 0.0;
+  std::atomic<bool> busy{false};
+
+  std::vector<int> tree_of_dof, tree_begin, first_tree, subsystem_of;
+  std::vector<double> free_velocity;
+  Sparse J;
+  std::vector<Origin> origins;
+  std::vector<int> hard, equality, bounded, cones;  // into origins, in the order of λ
+  std::vector<Memory> memory;
+};
+
+/// Arrays of a model and its data that stay where they are; for another model or data, again.
+void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<int>& geom_body,
+          const Column<int>& body_root, const Column<int>& pair_geom1, const Column<int>& pair_geom2,
+          const Column<int>& joint_dof, const Column<int>& joint_type, const Column<double>& geom_radius,
+          const Table<double>& geom_position, const Table<double>& subtree_com, const Column<double>& tendon_velocity,
+          const Column<int>& treeid, const Column<double>& M, const Column<int>& M_rownnz, const Column<int>& M_rowadr,
+          const Column<int>& M_colind, const Column<int>& D_rownnz, const Column<int>& D_rowadr,
+          const Column<int>& D_colind, const Column<double>& damping, const Table<double>& dampingpoly,
+          const Column<double>& qvel, const Table<double>& cvel, const Column<double>& force, const Column<int>& awake,
+          Writable qfrc_constraint, Writable qacc);
+
+/// Makes margins wider, so that contacts and limits are found that may be reached within the step: a rigid contact must
+/// be known before it is there; found too late, it overlaps. Returns how much wider a margin has to be that counts for
+/// all contacts alike.
+double widen(MujocoSolver& s, double dt);
+/// Margins as they were.
+void narrow(MujocoSolver& s);
+
+/// The contact problem of a step. `derivative` is MuJoCo's qDeriv and `free_velocity` its next velocity without
+/// constraints; both are empty for Euler's method. `common`: see list_constraints.
+void assemble(MujocoSolver& s, double dt, bool looked_ahead, bool damped, bool sleeps, const Column<double>& derivative,
+              const Column<double>& free_velocity, bool pyramidal, double common, bool sparse, const Column<double>& J,
+              const Column<int>& J_rownnz, const Column<int>& J_rowadr, const Column<int>& J_colind,
+              const Column<int>& type, const Column<int>& id, const Column<double>& pos, const Column<double>& margin,
+              const Column<double>& loss, const Column<int>& address, const Column<int>& dim,
+              const Column<double>& dist, const Column<double>& includemargin, const Table<double>& friction,
+              const Table<double>& surfacevel, const Table<int>& geom);
+
+/// False where the numbers that came in are not finite: then nothing was solved.
+bool solve_step(MujocoSolver& s, bool warm);
+/// Into efc_force, qfrc_constraint and qacc.
+void write(const MujocoSolver& s, Writable efc_force);
+/// How far forces of MuJoCo's layout are from the law, at the velocities that they lead to; overlaps are no violation.
+[[nodiscard]] Certificate certify(MujocoSolver& s, const Column<double>& efc_force, const Table<double>& friction);
+
+}  // namespace almond::python
