@@ -388,6 +388,14 @@ void add_model(nb::module_& m) {
       .def_prop_ro(
           "joint_names", [](const Model& model) { return names_of(model.joints); }, "One per body.")
       .def_prop_ro(
+          "geom_bodies",
+          [](const Model& model) {
+            std::vector<int> bodies;
+            for (const Geom& geom : model.geoms) bodies.push_back(geom.body);
+            return to_numpy(bodies);
+          },
+          "Body of each geom, -1 for the ground.")
+      .def_prop_ro(
           "geom_names", [](const Model& model) { return names_of(model.geoms); },
           "In the order that contacts() counts.")
       .def_prop_ro(

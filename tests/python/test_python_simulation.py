@@ -109,6 +109,25 @@ def test_recording_is_a_page(tmp_path):
     assert "<html" in text.lower() and len(text) > 100_000
 
 
+def test_a_page_shows_every_body():
+    """Unpacks the replay inside the page: it names the shapes that are drawn."""
+    b = almond.ModelBuilder("shapes")
+    b.add_ground(almond.Plane())
+    b.add_solid("ball", almond.Sphere(0.1), 1.0, [0, 0, 1])
+    b.add_solid("can", almond.Cylinder(0.1, 0.2), 1.0, [1, 0, 1])
+    sim = almond.simulate(b.build())
+    for recorded in (False, True):
+        if recorded:
+            sim.record()
+            sim.step(4)
+        texts = re.findall(r"[A-Za-z0-9+/=]{400,}", sim.html())
+        packed = [base64.b64decode(t) for t in texts if t.startswith("H4sI")]
+        assert len(packed) == 1
+        data = gzip.decompress(packed[0])
+        for shape in (b"plane", b"sphere", b"cylinder"):
+            assert shape in data
+
+
 def test_batch_is_the_same_for_any_number_of_threads(rng):
     model = ball(0.2)
     push = rng.standard_normal((8, 6))
