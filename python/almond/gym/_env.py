@@ -1,0 +1,181 @@
+"""Environments of Gymnasium around worlds of a task."""
+
+import operator
+
+import gymnasium
+import numpy as np
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from ._worlds import Worlds
+
+
+def _make_task(task, options):
+    from . import TASKS
+
+    if not isinstance(task, str):
+        if options:
+            raise ValueError(f"{next(iter(options))}: options are for a task by name, expected none with {task!r}")
+        return task
+    if task not in TASKS:
+        raise ValueError(f"task: is {task!r}, expected one of {', '.join(TASKS)}")
+    return TASKS[task](**options)
+
+
+def _spaces(task):
+    return (
+        gymnasium.spaces.Box(-np.inf, np.inf, (task.observation_size,), np.float64),
+        gymnasium.spaces.Box(-1.0, 1.0, (task.action_size,), np.float32),
+    )
+
+
+def _check_action(action, shape):
+    action = np.asarray(action)
+    if action.shape != shape:
+        raise ValueError(f"action: has shape {action.shape}, expected {shape}")
+    if not np.isfinite(action).all():
+        raise ValueError("action: has entries that are not finite, expected numbers from -1 to 1")
+    return action
+
+
+def _refuse_render_mode(render_mode):
+    if render_mode is not None:
+        raise ValueError(f"render_mode: is {render_mode!r}, expected None; save_html() and show() replay an episode in a browser")
+
+
+class Env(gymnasium.Env):
+    """One world of a task: `task` is its name or an almond.gym.Task, options go to the task.
+
+    save_html(path) and show() replay the present episode, in a page that any browser plays."""
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, task, render_mode=None, **options):
+        _refuse_render_mode(render_mode)
+        self.render_mode = None
+        self.task = _make_task(task, options)
+        self.worlds = Worlds(self.task, 1, record=True)
+        self.observation_space, self.action_space = _spaces(self.task)
+        self._begun = False
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.worlds.reset(0, self.np_random)
+        self._begun = True
+        return self.worlds.observe()[0], {}
+
+    def step(self, action):
+        if not self._begun:
+            raise gymnasium.error.ResetNeeded("step: before the first reset")
+        action = _check_action(action, self.action_space.shape)
+        reward, terminated, info = self.worlds.step(action[None])
+        info = {name: values[0].item() for name, values in info.items()}
+        return self.worlds.observe()[0], float(reward[0]), bool(terminated[0]), False, info
+
+    def save_html(self, path, fps=60.0):
+        """Write a page that plays the present episode."""
+        self.worlds.replay(0, fps).save_html(path, type(self.task).__name__)
+
+    def show(self, fps=60.0):
+        """Play the present episode: inside a notebook, or in the browser."""
+        return self.worlds.replay(0, fps).show(type(self.task).__name__)
+
+
+class VectorEnv(gymnasium.vector.VectorEnv):
+    """Many worlds of a task, stepped together by almond.Batch on `threads` threads (0: one per CPU).
+
+    World k is bit for bit what an Env with its seed gives, for any number of threads. autoreset_mode as in Gymnasium's own
+    vector environments. With record=True, save_html(path, world) replays the present episode of a world."""
+
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(
+        self,
+        task,
+        num_envs=1,
+        max_episode_steps=None,
+        threads=0,
+        autoreset_mode=AutoresetMode.NEXT_STEP,
+        record=False,
+        render_mode=None,
+        **options,
+    ):
+        _refuse_render_mode(render_mode)
+        self.render_mode = None
+        if operator.index(num_envs) < 1:
+            raise ValueError(f"num_envs: is {num_envs}, expected 1 or more")
+        self.task = _make_task(task, options)
+        self.num_envs, self.max_episode_steps = num_envs, max_episode_steps
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self.worlds = Worlds(self.task, num_envs, threads, record)
+        self.single_observation_space, self.single_action_space = _spaces(self.task)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._rngs = [None] * num_envs
+        self._steps = np.zeros(num_envs, int)
+        self._over = np.zeros(num_envs, bool)
+
+    def _reset_worlds(self, which):
+        for k in which:
+            if self._rngs[k] is None:
+                self._rngs[k] = seeding.np_random()[0]
+            self.worlds.reset(int(k), self._rngs[k])
+            self._steps[k] = 0
+            self._over[k] = False
+
+    def reset(self, *, seed=None, options=None):
+        """seed: one number s, for s, s + 1, ...; or one per world, None to go on. options {"reset_mask": (n,) bool} resets some."""
+        n = self.num_envs
+        seeds = [None] * n if seed is None else list(seed) if np.ndim(seed) else [seed + k for k in range(n)]
+        if len(seeds) != n:
+            raise ValueError(f"seed: has {len(seeds)} entries, expected {n}, one per world")
+        mask = np.asarray((options or {}).get("reset_mask", np.ones(n, bool)))
+        if mask.shape != (n,) or mask.dtype != np.bool_:
+            raise ValueError(f"reset_mask: has shape {mask.shape} of {mask.dtype}, expected ({n},) of bool")
+        for k in np.flatnonzero(mask):
+            if seeds[k] is not None:
+                self._rngs[k] = seeding.np_random(int(seeds[k]))[0]
+        self._reset_worlds(np.flatnonzero(mask))
+        return self.worlds.observe(), {}
+
+    def step(self, actions):
+        actions = _check_action(actions, self.action_space.shape)
+        if None in self._rngs:
+            raise gymnasium.error.ResetNeeded("step: before the first reset")
+        if self.autoreset_mode == AutoresetMode.DISABLED and self._over.any():
+            raise gymnasium.error.ResetNeeded(f"step: the episodes of worlds {np.flatnonzero(self._over)} are over")
+        reborn = self._over.copy() if self.autoreset_mode == AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, bool)
+        reward, terminated, info = self.worlds.step(actions)
+        self._steps += 1
+        self._reset_worlds(np.flatnonzero(reborn))  # they were stepped with the others, and now begin anew
+        reward = np.where(reborn, 0.0, reward)
+        terminated = terminated & ~reborn
+        limit = self.max_episode_steps
+        truncated = self._steps >= limit if limit else np.zeros(self.num_envs, bool)
+        self._over = terminated | truncated
+        infos = _masked(info, ~reborn)
+        observation = self.worlds.observe()
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and self._over.any():
+            over = self._over.copy()
+            final = np.full(self.num_envs, None, object)
+            for k in np.flatnonzero(over):
+                final[k] = observation[k]
+            infos = {**_masked(info, ~over), "final_obs": final, "_final_obs": over, "final_info": _masked(info, over), "_final_info": over}
+            self._reset_worlds(np.flatnonzero(over))
+            observation = self.worlds.observe()
+        return observation, reward, terminated, truncated, infos
+
+    def save_html(self, path, world=0, fps=60.0):
+        """Write a page that plays the present episode of a world; needs record=True."""
+        self.worlds.replay(world, fps).save_html(path, type(self.task).__name__)
+
+
+def _masked(info, mask):
+    """Gymnasium's form of a vector's info: with each array, which worlds have it; zeros elsewhere."""
+    infos = {}
+    if mask.any():
+        for name, values in info.items():
+            infos[name], infos["_" + name] = np.where(mask, values, np.zeros((), values.dtype)), mask.copy()
+    return infos
