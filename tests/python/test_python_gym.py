@@ -1,5 +1,8 @@
 """Environments for Gymnasium: its own checker, seeds, vector against single environments bit for bit, tasks that scripts solve."""
 
+import pathlib
+import re
+
 import numpy as np
 import pytest
 
@@ -211,13 +214,14 @@ def test_a_standing_quadruped_earns_nothing_and_does_not_fall():
 
 def test_random_search_learns_to_reach():
     """Return of the policy over starts that training has not seen, before and after."""
-    policy, curve = train.random_search("almond/Reach-v0", iterations=12, directions=8, best=4, seed=1)
+    kind = {"directions": 8, "best": 8, "step": 0.1, "noise": 0.1, "seed": 1}
+    policy, curve = train.random_search("almond/Reach-v0", iterations=20, **kind)
     envs = gymnasium.make_vec("almond/Reach-v0", 16)
     fresh = range(10_000, 10_016)
     before = train.run(envs, train.make_policy("almond/Reach-v0"), fresh)[0].mean()
     after = train.run(envs, policy, fresh)[0].mean()
-    assert len(curve) == 12 and after > 0.6 * before  # returns are negative: minus the distance
-    again, same = train.random_search("almond/Reach-v0", iterations=2, directions=8, best=4, seed=1, threads=1)
+    assert len(curve) == 20 and after > 0.6 * before  # returns are negative: minus the distance
+    again, same = train.random_search("almond/Reach-v0", iterations=2, threads=1, **kind)
     np.testing.assert_array_equal(same, curve[:2])
 
 
@@ -226,6 +230,24 @@ def test_a_policy_goes_through_a_file(tmp_path):
     policy.save(tmp_path / "policy.npz")
     x = np.array([0.3, -1.0, 2.0])
     np.testing.assert_array_equal(train.Policy.load(tmp_path / "policy.npz")(x), policy(x))
+
+
+def test_the_examples_of_the_documentation_run(tmp_path, monkeypatch):
+    page = pathlib.Path(__file__).parents[2] / "docs" / "gym.md"
+    monkeypatch.chdir(tmp_path)
+    start, many, own = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+    names = {}
+    for block in (start, many.replace("num_envs=64", "num_envs=3"), own):
+        exec(block, names)
+    assert (tmp_path / "episode.html").stat().st_size > 100_000
+    # A cart that is not pushed, without friction: the pole falls, the sum of both momenta stays zero.
+    envs = names["envs"]
+    envs.reset(seed=0)
+    for _ in range(20):
+        envs.step(np.zeros((32, 1), np.float32))
+    (x, angle), (speed, rate) = envs.worlds.batch.q.T, envs.worlds.batch.v.T
+    drift = 1.0 * speed + 0.1 * (speed + 0.5 * rate * np.cos(angle))
+    assert np.abs(rate).max() > 0.1 and np.abs(drift).max() < 0.01 * np.abs(0.05 * rate).max()
 
 
 def test_robots_that_are_not_there_are_asked_for(monkeypatch, tmp_path):

@@ -46,7 +46,7 @@ class NutThreading(Task):
 
     def start(self, rng):
         q, v = np.zeros(6), np.zeros(6)
-        bias = self.miss * rng.uniform(-1, 1, 2)  # the bolt stands in the middle of the world, the hand beside it
+        bias = self.miss * rng.uniform(-1, 1, 2)  # the bolt stands in the middle of the world, where it is expected does not
         q[:2] = bias
         q[2] = _HALF + 0.001
         q[3:5] = 0.01 * rng.uniform(-1, 1, 2)
@@ -64,9 +64,10 @@ class NutThreading(Task):
     def observe(self, batch, memory):
         q, v, bias = batch.q, batch.v, memory["bias"]
         depth = (_HALF - q[:, 2]) / _THREAD["pitch"]
-        turn = np.stack([depth, 100.0 * q[:, 3], 100.0 * q[:, 4]], axis=1)
-        round_ = np.stack([np.sin(q[:, 5]), np.cos(q[:, 5])], axis=1)
-        return np.concatenate([1e3 * (batch.target[:, :2] - bias), 1e3 * (q[:, :2] - bias), turn, 100.0 * v[:, :3], v[:, 3:], round_], axis=1)
+        tilt = np.stack([depth, 100.0 * q[:, 3], 100.0 * q[:, 4]], axis=1)
+        turned = np.stack([np.sin(q[:, 5]), np.cos(q[:, 5])], axis=1)
+        beside = [1e3 * (batch.target[:, :2] - bias), 1e3 * (q[:, :2] - bias)]
+        return np.concatenate([*beside, tilt, 100.0 * v[:, :3], v[:, 3:], turned], axis=1)
 
     def score(self, action, batch, memory):
         depth = _HALF - batch.q[:, 2]

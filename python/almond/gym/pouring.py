@@ -24,12 +24,13 @@ class Pouring(Task):
     Observation (17): lip to where it belongs for pouring, x and z [dm] (2); height of the lip [dm] (1); tilt, its sin and cos (2); how
     far the hand is behind what it is told: x, z [cm], tilt [rad] (3); velocities [m/s, rad/s] (3); share of the balls in cup, jar and
     elsewhere (3); mean of the balls beside the lip, x and z [dm] (2); up of the jar (1).
-    Reward: change of the share in the jar minus that of the share spilled, times 10; and of 2 x how near the lip is to
-    that place [dm]: beside the jar while the cup is upright, over it when it is tilted. Ends when the cup is empty and nothing flies, or when the jar falls over. 30 actions a second, 150 steps.
+    Reward: change of the share in the jar minus that of the share spilled, times 10; and of 2 x how near the lip is to its place [dm],
+    beside the jar while the cup is upright, over it when it is tilted. Ends when the cup is empty and nothing flies, or when the
+    jar falls over. 30 actions a second, 150 steps.
     """
 
-    options = {"dt": 1.0 / 240.0, "max_points_per_sdf_pair": 24}
-    substeps = 8
+    options = {"dt": 1.0 / 120.0, "max_points_per_sdf_pair": 24}
+    substeps = 4
     observation_size = 17
     action_size = 3
 

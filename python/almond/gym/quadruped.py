@@ -36,22 +36,22 @@ def _add_built_in(b):
 
 
 class Quadruped(Task):
-    """Walk forward at a given speed.
+    """Walk along x at a given speed.
 
     robot: None for a built-in robot of 12 kg that needs no files; "a1", "go1" or "go2" of example-robot-data.
     speed: what is asked for [m/s]. push: a blow that hits the trunk at the start, at most [m/s].
 
     Action (12): targets of the position drives, beside the stance, ± 0.5 rad; legs FR, FL, RR, RL, of each hip, thigh, calf.
-    Observation (35): up in the trunk's axes (3); velocity [m/s] (3) and angular velocity [rad/s] (3) in the trunk's axes;
-    joint angles beside the stance [rad] (12), joint velocities / 10 (12), sin and cos of a clock of 2 Hz (2).
-    Reward: min(forward velocity, speed) / speed, minus 0.5 |sideways velocity|, 0.2 |turning|, 0.05 mean action², and 0.5
-    of how far the trunk is tilted (0 upright, 1 on its side).
+    Observation (37): up in the trunk's axes (3); where it heads, x and y (2); velocity [m/s] (3) and angular velocity [rad/s] (3) in
+    the trunk's axes; joint angles beside the stance [rad] (12), joint velocities / 10 (12), sin and cos of a clock of 2 Hz (2).
+    Reward: min(velocity along x, speed) / speed, minus 0.5 |velocity along y| [m/s], 0.2 |turning| [rad/s], 0.05 mean action², and
+    0.5 of how far the trunk is tilted (0 upright, 1 on its side).
     Ends when the trunk is tilted by more than 60° or lower than half its height. 50 actions a second, 100 steps.
     """
 
     options = {"dt": 0.01}
     substeps = 2
-    observation_size = 35
+    observation_size = 37
     action_size = 12
     _reach = 0.5  # of an action [rad]
     _clock = 2.0  # [Hz]
@@ -78,7 +78,6 @@ class Quadruped(Task):
         self.model = m = b.build()
         order = [m.q_slice(name).start for name in m.drive_names]
         self._q, self._v = np.array(order), np.array([m.v_slice(name).start for name in m.drive_names])
-        self._base = m.q_slice(0).start
         self.stance = np.tile(_STANCE, 4)
 
     def start(self, rng):
@@ -94,10 +93,12 @@ class Quadruped(Task):
 
     def observe(self, batch, memory):
         q, v = batch.q, batch.v
+        w, x, y, z = q[:, 3], q[:, 4], q[:, 5], q[:, 6]
         turn = 2.0 * np.pi * (memory["phase"] + self._clock * batch.time)
         return np.concatenate(
             [
                 up_of(q[:, 3:7]),
+                np.stack([1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z)], axis=1),
                 rotate_back(q[:, 3:7], v[:, 0:3]),
                 rotate_back(q[:, 3:7], v[:, 3:6]),
                 q[:, self._q] - self.stance,
@@ -110,9 +111,9 @@ class Quadruped(Task):
 
     def score(self, action, batch, memory):
         q = batch.q
-        velocity, turning = rotate_back(q[:, 3:7], batch.v[:, 0:3]), batch.v[:, 5]
+        forward, sideways, turning = batch.v[:, 0], batch.v[:, 1], batch.v[:, 5]
         upright = up_of(q[:, 3:7])[:, 2]
-        reward = np.minimum(velocity[:, 0], self.speed) / self.speed - 0.5 * np.abs(velocity[:, 1]) - 0.2 * np.abs(turning)
+        reward = np.minimum(forward, self.speed) / self.speed - 0.5 * np.abs(sideways) - 0.2 * np.abs(turning)
         reward = reward - 0.05 * mean_square(action) - 0.5 * (1.0 - upright)
         fallen = (upright < 0.5) | (q[:, 2] < 0.5 * self.height)
-        return reward, fallen, {"x": q[:, 0].copy(), "forward_velocity": velocity[:, 0]}
+        return reward, fallen, {"x": q[:, 0].copy(), "forward_velocity": forward.copy()}

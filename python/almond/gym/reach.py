@@ -11,7 +11,8 @@ class Reach(Task):
     """Bring the tip of an arm of four joints to a point over a table, without files and quick to learn.
 
     Action (4): change of the joint targets, ± 3 rad/s: turn, shoulder, elbow, wrist.
-    Observation (15): joint angles [rad] (4), joint velocities / 5 (4), how far the drives are behind [0.1 rad] (4), point minus tip [dm] (3).
+    Observation (15): joint angles [rad] (4), joint velocities / 5 (4), how far the drives are behind [0.1 rad] (4), point minus tip
+    [dm] (3).
     Reward: minus the distance [dm], minus 0.01 x mean action². The table is solid. 30 actions a second, 60 steps; no early end.
     """
 

@@ -10,11 +10,11 @@ import argparse
 import time
 from dataclasses import dataclass
 
+import almond.gym  # noqa: F401  registers the environments
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from . import _env  # noqa: F401  registers the environments
 
 
 @dataclass
@@ -100,3 +100,43 @@ def random_search(env_id, iterations=60, directions=16, best=8, step=0.05, noise
             report(iteration, curve[-1])
     envs.close()
     return policy, np.array(curve)
+
+
+def play(env_id, policy, seed=0, **options):
+    """One episode; returns the environment, to look at or to save_html(), and the return."""
+    env = gymnasium.make(env_id, **options)
+    observation, _ = env.reset(seed=seed)
+    total, over = 0.0, False
+    while not over:
+        observation, reward, terminated, truncated, _ = env.step(policy(observation).astype(np.float32))
+        total, over = total + reward, terminated or truncated
+    return env.unwrapped, total
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="python -m almond.gym.train", description="Augmented random search of a linear policy.")
+    parser.add_argument("env", help="almond/Quadruped-v0, ...")
+    for name, value in [("iterations", 60), ("directions", 16), ("best", 8), ("seed", 0), ("threads", 0)]:
+        parser.add_argument(f"--{name}", type=int, default=value, help=f"{value} unless given")
+    for name, value in [("step", 0.05), ("noise", 0.05)]:
+        parser.add_argument(f"--{name}", type=float, default=value, help=f"{value} unless given")
+    parser.add_argument("--save", metavar="FILE.npz", help="the policy")
+    parser.add_argument("--html", metavar="FILE.html", help="a page that plays an episode of it")
+    arguments = vars(parser.parse_args(argv))
+    env_id, save, html = (arguments.pop(name) for name in ("env", "save", "html"))
+    begin = time.perf_counter()
+
+    def report(iteration, value):
+        print(f"{iteration:4d}  {time.perf_counter() - begin:6.1f} s  mean return {value:9.3f}", flush=True)
+
+    policy, _ = random_search(env_id, report=report, **arguments)
+    env, total = play(env_id, policy)
+    print(f"one episode: {total:.3f}")
+    if save:
+        policy.save(save)
+    if html:
+        env.save_html(html)
+
+
+if __name__ == "__main__":
+    main()
