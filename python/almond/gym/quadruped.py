@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core import Box, ModelBuilder, Plane, Sphere
+from .._core import Box, Capsule, ModelBuilder, Plane, Sphere
 from ._parts import find_robot, from_rotation_vector, mean_square, rotate_back, up_of
 from ._worlds import Task
 
@@ -33,10 +33,12 @@ def _add_built_in(b):
                    com=[0, 0, -0.1], inertia=[2e-3, 2e-3, 1e-4], lower=-2.7, upper=-0.6, **hinge)  # fmt: skip
         b.add_geom(calf, Sphere(0.02), position=[0, 0, -0.2], **own)
         b.add_geom(calf, Sphere(0.025), **own)
+        for link in (thigh, calf):  # to be seen only: a mask of 0 meets nothing
+            b.add_geom(link, Capsule(0.015, 0.085), position=[0, 0, -0.1], group=2, mask=0)
 
 
 class Quadruped(Task):
-    """Walk along x at a given speed.
+    """Walk along x, at a given speed or faster.
 
     robot: None for a built-in robot of 12 kg that needs no files; "a1", "go1" or "go2" of example-robot-data.
     speed: what is asked for [m/s]. push: a blow that hits the trunk at the start, at most [m/s].
