@@ -256,13 +256,20 @@ def test_robots_that_are_not_there_are_asked_for(monkeypatch, tmp_path):
         gymnasium.make("almond/InHandCube-v0")
 
 
-def test_quadrupeds_from_files_stand():
-    for robot in ("a1", "go1", "go2"):
+def test_quadrupeds_stand_on_four_feet_that_carry_their_weight():
+    for robot in (None, "a1", "go1", "go2"):
         env = make("almond/Quadruped-v0", robot=robot)
         env.reset(seed=0)
-        for _ in range(30):
-            _, _, terminated, _, _ = env.step(np.zeros(12, np.float32))
-        assert not terminated, robot
+        for _ in range(99):
+            env.step(np.zeros(12, np.float32))
+            assert env.unwrapped.worlds.batch.solved.all(), robot
+        sim = env.unwrapped.worlds.replay()
+        contacts = sim.contacts()
+        force = contacts["force"].sum(axis=0)
+        weight = 9.81 * sim.model.masses().sum()
+        np.testing.assert_allclose(force, [0.0, 0.0, weight], atol=0.02 * weight, err_msg=str(robot))
+        carry = np.abs(contacts["force"][:, 2]) > 0.1
+        assert len(set(contacts["geom_b"][carry])) == 4 and (sim.model.geom_bodies[contacts["geom_a"]] == -1).all(), robot
 
 
 def test_mistakes_are_told():

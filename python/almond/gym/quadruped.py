@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._core import Box, Capsule, ModelBuilder, Plane, Sphere
+from .._load import simulate
 from ._parts import find_robot, from_rotation_vector, mean_square, rotate_back, up_of
 from ._worlds import Task
 
@@ -37,6 +38,34 @@ def _add_built_in(b):
             b.add_geom(link, Capsule(0.015, 0.085), position=[0, 0, -0.1], group=2, mask=0)
 
 
+def _make_model(robot, apart):
+    b = ModelBuilder("quadruped")
+    b.add_ground(Plane(), mu=0.8)
+    if robot is None:
+        _add_built_in(b)
+    else:
+        b.add_urdf(find_robot(_ROBOTS[robot][0]), base="floating")
+    for leg in _LEGS:
+        for part in ("hip", "thigh", "calf"):
+            b.add_drive(f"{leg}_{part}_joint", "position", stiffness=60.0, damping=1.5, effort_limit=25.0)
+    for one, other in apart:
+        b.exclude(one, other)
+    return b.build()
+
+
+def _close_bodies(model, height):
+    """Pairs of the robot's bodies that are nearer than 2 cm in the stance: hulls of meshes overlap where the meshes do not."""
+    sim = simulate(model)
+    sim.q[2] = height
+    for name, angle in zip(model.drive_names, np.tile(_STANCE, 4)):
+        sim.q[model.q_slice(name)] = sim.target[model.drive(name)] = angle
+    sim.step()
+    contacts, body = sim.contacts(), model.geom_bodies
+    near = contacts["gap"] < 0.02
+    pairs = set(zip(body[contacts["geom_a"][near]].tolist(), body[contacts["geom_b"][near]].tolist()))
+    return sorted(pair for pair in pairs if min(pair) >= 0)
+
+
 class Quadruped(Task):
     """Walk along x, at a given speed or faster.
 
@@ -66,18 +95,10 @@ class Quadruped(Task):
         if not 0.0 <= push < 10.0:
             raise ValueError(f"push: is {push}, expected 0 to 10 m/s")
         self.speed, self.push = speed, push
-        b = ModelBuilder("quadruped")
-        b.add_ground(Plane(), mu=0.8)
-        if robot is None:
-            self.height = 0.32
-            _add_built_in(b)
-        else:
-            file, self.height = _ROBOTS[robot]
-            b.add_urdf(find_robot(file), base="floating")
-        for leg in _LEGS:
-            for part in ("hip", "thigh", "calf"):
-                b.add_drive(f"{leg}_{part}_joint", "position", stiffness=60.0, damping=1.5, effort_limit=25.0)
-        self.model = m = b.build()
+        self.height = 0.32 if robot is None else _ROBOTS[robot][1]
+        self.model = m = _make_model(robot, [])
+        if robot is not None:
+            self.model = m = _make_model(robot, _close_bodies(m, self.height))
         order = [m.q_slice(name).start for name in m.drive_names]
         self._q, self._v = np.array(order), np.array([m.v_slice(name).start for name in m.drive_names])
         self.stance = np.tile(_STANCE, 4)
