@@ -39,7 +39,7 @@ PairTimes time_pairs(const Model& model, const Kinematics& kin, int rounds) {
         manifold.points.insert(manifold.points.end(), manifold.spare.begin(), manifold.spare.end());
         manifold.spare.clear();
         const Stopwatch part;
-        reduce_cloud(options.max_cloud, options.margin, workspace, manifold);
+        reduce_cloud(options, workspace, manifold);
         reducing.push_back(part.elapsed_ms());
         if (round > 0) continue;
         sum.counts.nodes += counts.nodes;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <set>
 
 #include "almond/collision/sdf_pairs.hpp"
 #include "almond/model/profile.hpp"
@@ -224,6 +225,13 @@ TEST(SdfPairs, OverlapsAreSeenAlsoWhereNothingTouches) {
   EXPECT_EQ(sdf_overlap(ball, make_translation(0.0, 0.0, 0.0701), box, Pose{}), 0.0);
 }
 
+PairOptions cloud_options(int most) {
+  PairOptions options;
+  options.margin = 1e-3;
+  options.max_cloud = most;
+  return options;
+}
+
 TEST(ReduceCloud, ARingKeepsItsRing) {
   // The foot of a pot on a plate: thousands of points, all the way round.
   Manifold ring;
@@ -233,7 +241,7 @@ TEST(ReduceCloud, ARingKeepsItsRing) {
         {Vec3(r * std::cos(a), r * std::sin(a), 0.0), Vec3::UnitZ(), 0.0, static_cast<std::uint32_t>(k)});
   }
   SdfWorkspace workspace;
-  reduce_cloud(120, 1e-3, workspace, ring);
+  reduce_cloud(cloud_options(120), workspace, ring);
   EXPECT_EQ(ring.points.size(), 120U);
   EXPECT_EQ(ring.spare.size(), 4880U);
   // Support in every direction: at least as far out as a polygon of a quarter of the points inscribed in the ring.
@@ -255,7 +263,7 @@ TEST(ReduceCloud, DeepestPointsAndNormalsStay) {
   cloud.points[1234].gap = -1e-4;
   cloud.points[2345].gap = -5e-5;
   SdfWorkspace workspace;
-  reduce_cloud(60, 1e-3, workspace, cloud);
+  reduce_cloud(cloud_options(60), workspace, cloud);
   EXPECT_EQ(cloud.points.size(), 60U);
   const auto has = [&](std::uint32_t name) {
     return std::any_of(cloud.points.begin(), cloud.points.end(), [&](const auto& p) { return p.feature == name; });
@@ -265,12 +273,38 @@ TEST(ReduceCloud, DeepestPointsAndNormalsStay) {
   EXPECT_TRUE(std::any_of(cloud.points.begin(), cloud.points.end(), [](const auto& p) { return p.n.x() > 0.9; }));
 }
 
+TEST(ReduceCloud, WhatBoreLoadStays) {
+  // A ring of equal points, of which rounding makes now one the deepest, now another. The choice must not turn with it.
+  PairOptions options = cloud_options(60);
+  std::vector<ContactName> names;
+  SdfWorkspace workspace;
+  for (int round = 0; round < 5; ++round) {
+    Manifold ring;
+    for (int k = 0; k < 720; ++k) {
+      const double a = 2.0 * kPi * k / 720;
+      const double noise = k == 97 * round ? -2e-9 : 0.0;
+      ring.points.push_back(
+          {0.05 * Vec3(std::cos(a), std::sin(a), 0.0), Vec3::UnitZ(), noise, static_cast<std::uint32_t>(k)});
+    }
+    options.carried = names;
+    reduce_cloud(options, workspace, ring);
+    EXPECT_EQ(ring.points.size(), 60U);
+    std::set<std::uint32_t> chosen;
+    for (const ManifoldPoint& p : ring.points) chosen.insert(p.feature);
+    EXPECT_EQ(chosen.count(static_cast<std::uint32_t>(97 * round)), 1U);  // the deepest is always there
+    for (const ContactName& name : names) EXPECT_EQ(chosen.count(name.feature), 1U) << "round " << round;
+    if (round > 0) continue;
+    for (const std::uint32_t feature : chosen)
+      if (names.size() < 40) names.push_back({0, 1, feature});
+  }
+}
+
 TEST(ReduceCloud, FewPointsAreLeftAlone) {
   Manifold cloud;
   for (int k = 0; k < 120; ++k)
     cloud.points.push_back({Vec3(k, 0, 0), Vec3::UnitZ(), 0.0, static_cast<std::uint32_t>(k)});
   SdfWorkspace workspace;
-  reduce_cloud(120, 1e-3, workspace, cloud);
+  reduce_cloud(cloud_options(120), workspace, cloud);
   EXPECT_EQ(cloud.points.size(), 120U);
   EXPECT_TRUE(cloud.spare.empty());
 }

@@ -1,6 +1,7 @@
 #pragma once
 // What collision detection hands on: points where two shapes touch or are about to.
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -19,7 +20,15 @@ struct ContactPoint {
   std::uint32_t feature = 0;  // with the geoms, names the contact over steps: the same corner on the same face, ...
 };
 
+/// What names a contact over steps.
+struct ContactName {
+  int geom_a, geom_b;
+  std::uint32_t feature;
+  auto operator<=>(const ContactName&) const = default;
+};
+
 struct Contacts {
+  std::vector<ContactName> carried;  // in: what bore load in the last step, sorted; reduction keeps it where it can
   std::vector<ContactPoint> points;  // sorted by (geom_a, geom_b, feature), no two equal
   std::vector<ContactPoint> spare;   // points left out where a flat contact has more than its share
   int pairs_tested = 0;              // pairs that passed the broad phase

@@ -100,6 +100,12 @@ void cut_depths(double radius_a, double radius_b, Manifold& manifold) {
   }
 }
 
+std::span<const ContactName> names_of_pair(const std::vector<ContactName>& names, int a, int b) {
+  const auto begin = std::lower_bound(names.begin(), names.end(), ContactName{a, b, 0});
+  const auto end = std::upper_bound(begin, names.end(), ContactName{a, b, 0xffffffffU});
+  return {begin, end};
+}
+
 /// By feature, each name once: equal names are told apart by counting on, so that no point is lost.
 void sort_points(std::vector<ManifoldPoint>& points) {
   for (std::size_t i = 1; i < points.size(); ++i) {
@@ -137,6 +143,7 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
     Manifold& manifold = impl.manifold;
     manifold.clear();
     if (meets_sdf(a, b)) {
+      pair.carried = names_of_pair(contacts.carried, i, k);
       pair.motion = pair_motion(a, X_WG[i], motion[i], b, X_WG[k], motion[k], options);
       collide_sdf(a, X_WG[i], b, X_WG[k], pair, impl.sdf, manifold);
     } else {

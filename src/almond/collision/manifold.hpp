@@ -4,9 +4,11 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "almond/base/pose.hpp"
+#include "almond/collision/contact_point.hpp"
 #include "almond/model/shape.hpp"
 
 namespace almond {
@@ -50,6 +52,7 @@ struct PairOptions {
   int max_points = 8;   // of one flat patch
   int max_cloud = 120;  // of a pair of signed distance shapes
   PairMotion motion = {};
+  std::span<const ContactName> carried = {};  // of the pair, sorted: points that reduction keeps first
 };
 
 }  // namespace almond

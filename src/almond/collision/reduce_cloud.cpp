@@ -8,10 +8,11 @@
 namespace almond {
 namespace {
 
-constexpr float kNormalWeight = 0.5F;  // a turn by one radian counts as half the cloud's radius
-constexpr double kDeepShare = 0.15;    // of the points are chosen for their depth alone
-constexpr double kTouching = 0.02;     // of the margin: what is so near carries load, and gets half of the points
-constexpr float kSame = 1e-7F;         // squared distance of points that coincide
+constexpr float kNormalWeight = 0.5F;   // a turn by one radian counts as half the cloud's radius
+constexpr double kDeepShare = 0.15;     // of the points are chosen for their depth alone
+constexpr double kCarriedShare = 0.75;  // of the points at most are those that bore load in the last step
+constexpr double kTouching = 0.02;      // of the margin: what is so near carries load, and gets half of the points
+constexpr float kSame = 1e-7F;          // squared distance of points that coincide
 constexpr int kLanes = 16;
 
 /// From 1 where surfaces touch to 0 at the margin, where points come and go. Rounded, so that noise in the gaps does
@@ -24,12 +25,12 @@ float closeness(double gap, double margin) {
 /// The cloud in six dimensions, coordinate by coordinate, padded to whole lanes.
 struct Cloud {
   int padded;
-  float *x, *y, *z, *nx, *ny, *nz, *weight, *touching, *apart;
+  float *x, *y, *z, *nx, *ny, *nz, *weight, *touching, *carried, *apart;
 
   Cloud(int count, std::vector<float>& memory) : padded((count + kLanes - 1) / kLanes * kLanes) {
-    memory.assign(9 * static_cast<std::size_t>(padded), 0.0F);
-    float** const part[] = {&x, &y, &z, &nx, &ny, &nz, &weight, &touching, &apart};
-    for (int k = 0; k < 9; ++k) *part[k] = memory.data() + static_cast<std::ptrdiff_t>(k) * padded;
+    memory.assign(10 * static_cast<std::size_t>(padded), 0.0F);
+    float** const part[] = {&x, &y, &z, &nx, &ny, &nz, &weight, &touching, &carried, &apart};
+    for (int k = 0; k < 10; ++k) *part[k] = memory.data() + static_cast<std::ptrdiff_t>(k) * padded;
   }
 
   /// Brings the squared distances to what is chosen up to date with one more point, and finds the farthest by weight;
@@ -62,7 +63,9 @@ struct Cloud {
 
 }  // namespace
 
-void reduce_cloud(int most, double margin, SdfWorkspace& w, Manifold& manifold) {
+void reduce_cloud(const PairOptions& options, SdfWorkspace& w, Manifold& manifold) {
+  const int most = options.max_cloud;
+  const double margin = options.margin;
   std::vector<ManifoldPoint>& points = manifold.points;
   const int count = static_cast<int>(points.size());
   if (count <= most) return;
@@ -73,6 +76,11 @@ void reduce_cloud(int most, double margin, SdfWorkspace& w, Manifold& manifold) 
     high = high.cwiseMax(points[i].p);
     if (points[i].gap < points[deepest].gap - 1e-9) deepest = i;
   }
+  const auto carried = [&](const ManifoldPoint& point) {
+    const auto at = std::lower_bound(options.carried.begin(), options.carried.end(), point.feature,
+                                     [](const ContactName& name, std::uint32_t f) { return name.feature < f; });
+    return at != options.carried.end() && at->feature == point.feature;
+  };
   const double touch = std::max(points[deepest].gap, 0.0) + kTouching * margin;
   const Vec3 middle = 0.5 * (low + high);
   const double scale = 1.0 / std::max(0.5 * (high - low).norm(), 1e-12);
@@ -89,21 +97,22 @@ void reduce_cloud(int most, double margin, SdfWorkspace& w, Manifold& manifold) 
     const float c = closeness(points[i].gap, margin);
     cloud.weight[i] = c * c;
     cloud.touching[i] = points[i].gap <= touch ? 1.0F : 0.0F;
+    cloud.carried[i] = carried(points[i]) ? 1.0F : 0.0F;
     cloud.apart[i] = 1e30F;
   }
   w.taken.assign(static_cast<std::size_t>(count), 0);
   const int spread = most - static_cast<int>(kDeepShare * most);
+  // First what bore load in the last step, so that equal points do not take turns; then what touches; then the rest.
+  const std::pair<const float*, int> stages[] = {
+      {cloud.carried, static_cast<int>(kCarriedShare * most)}, {cloud.touching, spread / 2}, {cloud.weight, spread}};
   int chosen = 0;
-  bool touching = true;
-  for (int next = deepest; next >= 0 && chosen < spread; ++chosen) {
+  std::size_t stage = 0;
+  for (int next = deepest; next >= 0 && chosen < spread;) {
     w.taken[next] = 1;
     const int last = next;
-    touching = touching && chosen + 1 < spread / 2;
-    if (touching) {
-      next = cloud.choose(last, cloud.touching);
-      touching = next >= 0;
-    }
-    if (!touching) next = cloud.choose(last, cloud.weight);
+    ++chosen;
+    for (next = -1; next < 0 && stage < std::size(stages); stage += next < 0 ? 1 : 0)
+      if (chosen < stages[stage].second) next = cloud.choose(last, stages[stage].first);
   }
   w.order.clear();
   for (int i = 0; i < count; ++i)

@@ -463,7 +463,7 @@ SdfCounts collide_sdf(const Geom& a, const Pose& X_a, const Geom& b, const Pose&
     if (static_cast<int>(manifold.points.size()) <= options.max_cloud) merge_points(kStepPerRadius * radius, manifold);
   }
   counts.points = static_cast<int>(manifold.points.size());
-  reduce_cloud(options.max_cloud, options.margin, w, manifold);
+  reduce_cloud(options, w, manifold);
   return counts;
 }
 

@@ -56,6 +56,6 @@ SdfCounts collide_sdf(const Geom& a, const Pose& X_a, const Geom& b, const Pose&
 /// Leaves at most `most` of the points: one by one those farthest from all chosen before, in place and normal, first of
 /// what touches, then of all, the nearer the better; then the deepest that are left. Outlines, normals and depth stay
 /// spanned.
-void reduce_cloud(int most, double margin, SdfWorkspace& workspace, Manifold& manifold);
+void reduce_cloud(const PairOptions& options, SdfWorkspace& workspace, Manifold& manifold);
 
 }  // namespace almond

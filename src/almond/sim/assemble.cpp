@@ -235,6 +235,13 @@ double gap_bias(const Context& c, double gap) {
   return gap >= 0.0 ? gap / c.dt : std::max(c.options.erp * gap / c.dt, -c.options.max_correction);
 }
 
+/// Gaps and overlaps below what answers are exact to count as none: else the last digits would decide in each step anew
+/// which of several contacts bears the load, and nothing would come to rest for good.
+double forgive(double gap) {
+  constexpr double kTouching = 1e-8;  // [m]
+  return gap > kTouching ? gap - kTouching : std::min(gap + kTouching, 0.0);
+}
+
 double error_bias(const Context& c, double error) {
   return std::clamp(c.options.closure_erp * error / c.dt, -c.options.max_correction, c.options.max_correction);
 }
@@ -261,7 +268,7 @@ void add_contacts(Context& c, const Contacts& contacts) {
     const Vec3 gain = free_gain(c, point.body_b) - free_gain(c, point.body_a);
     const Vec3 velocity =
         point_velocity(c.model, c.kin, point.body_b, point.p) - point_velocity(c.model, c.kin, point.body_a, point.p);
-    contact.e[2] = gap_bias(c, point.gap);
+    contact.e[2] = gap_bias(c, forgive(point.gap));
     c.out.frames.push_back(R);
     c.out.closing.push_back(-point.n.dot(velocity));
     c.out.approach.push_back(-point.n.dot(velocity + gain));

@@ -21,6 +21,12 @@ void for_each_row(const Assembly& assembly, Function f) {
 
 }  // namespace
 
+void recall_names(const State& state, std::vector<ContactName>& names) {
+  names.clear();
+  for (const ContactMemory& c : state.contacts)
+    if (c.impulse != Vec3::Zero()) names.push_back({c.geom_a, c.geom_b, c.feature});
+}
+
 void match_contacts(const Contacts& contacts, const State& state, std::vector<int>& memory) {
   memory.assign(contacts.points.size(), -1);
   std::size_t k = 0;  // both lists are sorted

@@ -5,6 +5,9 @@
 
 namespace almond {
 
+/// Names of the contacts that bore load, sorted.
+void recall_names(const State& state, std::vector<ContactName>& names);
+
 /// memory[i]: the entry of state.contacts with the geoms and the feature of contact i, or -1.
 void match_contacts(const Contacts& contacts, const State& state, std::vector<int>& memory);
 

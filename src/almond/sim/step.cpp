@@ -58,6 +58,7 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
   soften_closures(model, w.kinematics, w.independence, w.assembly);
   match_contacts(w.contacts, start, w.memory);
   recall(start, w.memory, w.assembly, w.solution.lambda);
+  w.solution.v = state.v;  // where it opens fast, nothing is to be expected
   forget_answer(report);
   solve_problem(options, w, report);
 }
@@ -219,6 +220,7 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
   compute_kinematics(model, state.q, state.v, w.kinematics);  // model -> kinematics
   if (options.theta > 0.0) move_before(model, options, w, state);
   compute_motion(model, w.kinematics, options.dt, w.motion);
+  recall_names(state, w.contacts.carried);
   find_contacts(model, options, w, report);
   find_velocities(model, options, inputs, w, state, state, report);
   // An answer that was cut off says nothing about what was looked for too near, and leaves no time for more.

@@ -29,10 +29,12 @@ void unite(std::vector<int>& parent, int i, int j) {
 
 /// Visits (sides, number of sides, rows, index in λ's block order), leaving out contacts that move nothing.
 template <class Visit>
-void for_each_constraint(const ContactProblem& problem, Visit&& visit) {
+void for_each_constraint(const ContactProblem& problem, const CompileOptions& options, Visit&& visit) {
+  const bool all = options.idle == nullptr || options.idle->empty();
   int index = 0;
   for (const Contact& c : problem.contacts) {
-    if (!is_inert(problem, c)) visit(c.sides, c.num_sides, 3, index);
+    if ((all || (*options.idle)[static_cast<std::size_t>(index)] == 0) && !is_inert(problem, c))
+      visit(c.sides, c.num_sides, 3, index);
     ++index;
   }
   for (const std::vector<Row>* pool : {&problem.hard, &problem.soft, &problem.equality, &problem.bounded}) {
@@ -274,7 +276,7 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
   ws.parent.resize(num_subsystems);
   std::iota(ws.parent.begin(), ws.parent.end(), 0);
   ws.row_of.assign(num_subsystems, 0);  // used first as "touched"
-  for_each_constraint(problem, [&](const auto& sides, int num_sides, int, int) {
+  for_each_constraint(problem, options, [&](const auto& sides, int num_sides, int, int) {
     ws.row_of[sides[0].subsystem] = 1;
     if (num_sides == 2) {
       ws.row_of[sides[1].subsystem] = 1;
@@ -341,7 +343,7 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
   }
 
   // Constraints: count, then place the side rows of each node one after the other, in constraint order.
-  for_each_constraint(problem, [&](const auto& sides, int num_sides, int dim, int index) {
+  for_each_constraint(problem, options, [&](const auto& sides, int num_sides, int dim, int index) {
     Island& island = ws.islands[ws.island_of[sides[0].subsystem]];
     Constraint c;
     c.dim = dim;
@@ -385,7 +387,7 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
   // Values of J, e and the row data.
   ws.fill.resize(std::max<std::size_t>(ws.fill.size(), num_subsystems));
   ws.parent.assign(ws.count, 0);  // next constraint of each island
-  for_each_constraint(problem, [&](const auto& sides, int num_sides, int dim, int) {
+  for_each_constraint(problem, options, [&](const auto& sides, int num_sides, int dim, int) {
     const int id = ws.island_of[sides[0].subsystem];
     Island& island = ws.islands[id];
     const Constraint& c = island.constraints[ws.parent[id]++];

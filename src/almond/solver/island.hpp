@@ -85,8 +85,9 @@ struct IslandWorkspace {
 };
 
 struct CompileOptions {
-  bool merge_sides = true;  // two sides on one subsystem become one Jacobian block
-  bool whole = false;       // one island, one node holding everything (baselines)
+  bool merge_sides = true;                  // two sides on one subsystem become one Jacobian block
+  bool whole = false;                       // one island, one node holding everything (baselines)
+  const std::vector<char>* idle = nullptr;  // (contacts) not zero: left out
 };
 
 void compile_islands(const ContactProblem& problem, const CompileOptions& options, IslandWorkspace& workspace);

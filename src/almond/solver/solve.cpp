@@ -9,6 +9,7 @@
 #include "almond/solver/canal.hpp"
 #include "almond/solver/certificate.hpp"
 #include "almond/solver/cone.hpp"
+#include "almond/solver/idle.hpp"
 
 namespace almond {
 
@@ -26,6 +27,7 @@ struct IslandScratch {
 
 struct Workspace::Impl {
   IslandWorkspace islands;
+  IdleContacts idle;
   std::vector<std::unique_ptr<IslandScratch>> scratch;  // one per island
   std::unique_ptr<WorkerPool> pool;
   std::vector<double> scratch_v;
@@ -58,6 +60,7 @@ constexpr double kRoundingNatural = 1e-11;
 constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the caller set no limit at all
 constexpr double kShortTime = 0.05;        // [ms] per constraint: a budget below it may not be enough; then
 constexpr int kFirstSweeps = 8;            // a step begins with sweeps,
+constexpr int kMostWakings = 2;            // of idle contacts; then all take part
 constexpr double kSweepShare = 0.3;        // and keeps a share of its time for more at the end
 
 SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
@@ -150,12 +153,14 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
                     Workspace::Impl& w) {
   const int count = w.islands.count;
   double q2 = 0.0, sides2 = 0.0;
+  measure_idle(problem, w.idle, w.islands, q2, sides2);
   for (int k = 0; k < count; ++k) {
     q2 += w.islands.islands[k].q_norm * w.islands.islands[k].q_norm;
     sides2 += w.islands.islands[k].sides2;
   }
-  for (const Contact& c : problem.contacts) {
-    if (is_inert(problem, c)) q2 += c.e.squaredNorm();
+  for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
+    const Contact& c = problem.contacts[i];
+    if (!w.idle.has(i) && is_inert(problem, c)) q2 += c.e.squaredNorm();
   }
   const double total = std::max(1, problem.num_contacts() + problem.num_scalar_rows());
   w.clock.natural_scale = 1.0 / natural_map_unit(q2, sides2);
@@ -263,7 +268,7 @@ void add_inert(const Contact& contact, int index, double& worst, Residuals& sum,
 /// λ and v of the whole from those of the islands, the counters, and the status of the one that fared worst.
 void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution& solution) {
   SolveInfo& info = solution.info;
-  info.iterations = info.newton_steps = info.pgs_sweeps = info.admm_iterations = info.inner_failures = 0;
+  int iterations = 0;
   info.islands = w.islands.count;
   solution.status = Status::kSolved;
   solution.lambda.setZero(problem.num_rows());
@@ -278,7 +283,7 @@ void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
     if (severity(s.status) > severity(solution.status)) solution.status = s.status;
-    info.iterations = std::max(info.iterations, s.monitor.iterations);
+    iterations = std::max(iterations, s.monitor.iterations);
     info.newton_steps += s.monitor.newton_steps;
     info.pgs_sweeps += s.monitor.pgs_sweeps;
     info.admm_iterations += s.monitor.admm_iterations;
@@ -293,6 +298,7 @@ void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution
     s.reached = measure(island, best, s.final);
     export_velocity(problem, w.islands, island, s.final, w.scratch_v, solution.v);
   }
+  info.iterations += iterations;
 }
 
 void certify(const ContactProblem& problem, const Settings& settings, Workspace::Impl& w, Solution& solution) {
@@ -305,7 +311,10 @@ void certify(const ContactProblem& problem, const Settings& settings, Workspace:
   Residuals sum;
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
     const Contact& c = problem.contacts[i];
-    if (is_inert(problem, c)) add_inert(c, static_cast<int>(i), worst, sum, solution);
+    if (w.idle.has(i)) {
+      ++certificate.modes[static_cast<int>(ContactMode::kOpen)];
+    } else if (is_inert(problem, c))
+      add_inert(c, static_cast<int>(i), worst, sum, solution);
   }
   for (int k = 0; k < w.islands.count; ++k) {
     const Island& island = w.islands.islands[k];
@@ -450,19 +459,31 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
   solution.info.trace.clear();
   const bool warm = settings.warm_start && solution.lambda.size() == problem.num_rows() && solution.lambda.allFinite();
 
+  const int threads = std::clamp(settings.threads, 1, WorkerPool::kMaxWorkers);
+  if (w.pool == nullptr || w.pool->num_workers() != threads) w.pool = std::make_unique<WorkerPool>(threads);
+  SolveInfo& info = solution.info;
+  info.iterations = info.newton_steps = info.pgs_sweeps = info.admm_iterations = info.inner_failures = 0;
+  info.setup_ms = 0.0;
+
   CompileOptions compile;
   compile.whole = settings.solver == SolverKind::kAdmmNoSub;
   compile.merge_sides = !(settings.solver == SolverKind::kSubAdmm && settings.admm_split_bodies);
-  compile_islands(problem, compile, w.islands);
-  const int count = w.islands.count;
-  while (static_cast<int>(w.scratch.size()) < count) w.scratch.push_back(std::make_unique<IslandScratch>());
-  const int threads = std::clamp(settings.threads, 1, WorkerPool::kMaxWorkers);
-  if (w.pool == nullptr || w.pool->num_workers() != threads) w.pool = std::make_unique<WorkerPool>(threads);
-  start_monitors(problem, settings, solution, warm, w);
-  solution.info.setup_ms = w.clock.watch.elapsed_ms();
-
-  run_islands(settings, w);
-  export_solution(problem, w, solution);
+  compile.idle = &w.idle.idle;
+  w.idle.clear();
+  const bool may_idle = warm && !compile.whole && !settings.fixed_iterations && !settings.trace;
+  if (may_idle && solution.v.size() == problem.num_dofs() && solution.v.allFinite())
+    choose_idle(problem, solution, w.idle);
+  for (int round = 0;; ++round) {
+    const double begin = w.clock.watch.elapsed_ms();
+    compile_islands(problem, compile, w.islands);
+    while (static_cast<int>(w.scratch.size()) < w.islands.count) w.scratch.push_back(std::make_unique<IslandScratch>());
+    start_monitors(problem, settings, solution, warm, w);
+    info.setup_ms += w.clock.watch.elapsed_ms() - begin;
+    run_islands(settings, w);
+    export_solution(problem, w, solution);
+    if (!wake_idle(problem, solution.v, w.idle)) break;
+    if (round == kMostWakings) w.idle.clear();
+  }
   solution.info.time_ms = w.clock.watch.elapsed_ms();
   certify(problem, settings, w, solution);
   return solution.status;

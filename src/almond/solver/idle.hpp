@@ -1,0 +1,35 @@
+#pragma once
+// Idle contacts: most contacts of a resting scene are near and open, and stay so. They are left out of the islands,
+// which makes every iteration of every solver cheaper, and are looked at again when the answer is known. One that it
+// would let approach is woken, and the solve goes on from there: the answer is that of the whole problem.
+
+#include "almond/solver/island.hpp"
+#include "almond/solver/result.hpp"
+
+namespace almond {
+
+struct IdleContacts {
+  std::vector<char> idle;  // (contacts); empty: none
+  int count = 0;
+  double reach = 0.0;  // [m/s] what opens faster at the start, and carries nothing, is idle
+  std::vector<double> scratch;
+
+  [[nodiscard]] bool has(std::size_t contact) const { return !idle.empty() && idle[contact] != 0; }
+  void clear() {
+    idle.clear();
+    count = 0;
+  }
+};
+
+/// From v and λ of `start`.
+void choose_idle(const ContactProblem& problem, const Solution& start, IdleContacts& contacts);
+
+/// Wakes what would approach at v, and what comes near. False: nothing would.
+bool wake_idle(const ContactProblem& problem, const GrowVector& v, IdleContacts& contacts);
+
+/// Adds free velocities of idle contacts to the norms of their islands, so that goals are those of the whole problem.
+/// `q2`, `sides2`: of those that belong to none.
+void measure_idle(const ContactProblem& problem, IdleContacts& contacts, IslandWorkspace& islands, double& q2,
+                  double& sides2);
+
+}  // namespace almond
