@@ -32,7 +32,7 @@ Settings warm() {
 }
 
 TEST(Idle, OpenContactsWithoutLoadAre) {
-  const ContactProblem problem = make_alley(Vec3(0.0, 0.0, -0.1), 1.0, 1.0);
+  const ContactProblem problem = make_alley(Vec3(0.0, 0.0, -0.1), 10.0, 1.0);
   Solution start;
   start.v = Vec3::Zero();
   start.lambda = VecX::Zero(9);
@@ -67,7 +67,7 @@ TEST_P(IdleContactsOf, AStepChangeNothing) {
   ContactProblem problem = named.problem;
   const Solution before = testing::solve_with(problem, SolverKind::kAuto, 1e-9);
   ASSERT_EQ(before.status, Status::kSolved) << named.name;
-  for (Eigen::Index i = 0; i < problem.b.size(); ++i) problem.b[i] *= i % 2 == 0 ? 1.1 : 0.9;
+  for (std::size_t i = 0; i < problem.b.size(); ++i) problem.b[i] *= i % 2 == 0 ? 1.1 : 0.9;
   const Solution reference = testing::solve_with(problem, SolverKind::kAuto, 1e-9);
   if (reference.status != Status::kSolved) GTEST_SKIP() << named.name << " has no answer with other loads";
   Settings settings = warm();

@@ -106,6 +106,14 @@ std::span<const ContactName> names_of_pair(const std::vector<ContactName>& names
   return {begin, end};
 }
 
+/// Whether two geoms move so little against each other that the points between them should stay the same. What slides
+/// is better served by those that spread best.
+bool keeps_still(const Geom& a, const GeomMotion& motion_a, const Geom& b, const GeomMotion& motion_b) {
+  constexpr double kStill = 1e-6;  // [m] in a step
+  const double radius = std::min(a.radius, b.radius);
+  return (motion_b.shift - motion_a.shift).norm() + radius * (motion_b.turn - motion_a.turn).norm() < kStill;
+}
+
 /// By feature, each name once: equal names are told apart by counting on, so that no point is lost.
 void sort_points(std::vector<ManifoldPoint>& points) {
   for (std::size_t i = 1; i < points.size(); ++i) {
@@ -143,7 +151,7 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
     Manifold& manifold = impl.manifold;
     manifold.clear();
     if (meets_sdf(a, b)) {
-      pair.carried = names_of_pair(contacts.carried, i, k);
+      if (keeps_still(a, motion[i], b, motion[k])) pair.carried = names_of_pair(contacts.carried, i, k);
       pair.motion = pair_motion(a, X_WG[i], motion[i], b, X_WG[k], motion[k], options);
       collide_sdf(a, X_WG[i], b, X_WG[k], pair, impl.sdf, manifold);
     } else {

@@ -239,7 +239,7 @@ double gap_bias(const Context& c, double gap) {
 /// which of several contacts bears the load, and nothing would come to rest for good.
 double forgive(double gap) {
   constexpr double kTouching = 1e-8;  // [m]
-  return gap > kTouching ? gap - kTouching : std::min(gap + kTouching, 0.0);
+  return std::abs(gap) <= kTouching ? 0.0 : gap;
 }
 
 double error_bias(const Context& c, double error) {
