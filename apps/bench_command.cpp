@@ -17,7 +17,7 @@ namespace {
 
 struct BenchCommandOptions {
   std::string name, json, html, png, save;
-  std::vector<std::string> folders, solver_names;
+  std::vector<std::string> folders, solver_names, parts;
   std::string peers = "all";
   double budget_ms = 0.0;
   CLI::Option* budget = nullptr;
@@ -38,8 +38,10 @@ int run_bench(BenchCommandOptions& options) {
   if (options.name == "paper")
     require(options.folders.empty() && options.solver_names.empty() && options.peers == "all" &&
                 options.budget->count() == 0,
-            "bench paper: FOLDER, --solver, --peers and --budget-ms have no effect on it; expected --quick, --save, "
-            "--json, --html, --png or --strict");
+            "bench paper: FOLDER, --solver, --peers and --budget-ms have no effect on it; expected --quick, --part, "
+            "--save, --json, --html, --png or --strict");
+  require(options.name == "paper" || options.parts.empty(),
+          "bench " + options.name + ": --part has no effect on it; expected it with bench paper only");
   bench::BenchOptions inner;
   inner.solvers = parse_solvers(options.solver_names, options.folders);
   inner.folders = options.folders;
@@ -48,6 +50,7 @@ int run_bench(BenchCommandOptions& options) {
   inner.quick = options.quick;
   inner.files_only = options.files_only;
   inner.save = options.save;
+  inner.parts = options.parts;
   inner.pictures = !options.html.empty();
   check_output("--json", options.json);
   check_output("--html", options.html);
@@ -118,6 +121,9 @@ Action add_bench_command(CLI::App& command) {
   command.add_option("--json", o->json, "write claims and figures as JSON (-: standard output)");
   command.add_option("--html", o->html, "write a page with claims, curves and tables");
   command.add_option("--save", o->save, "paper: write its contact problems into this folder, as .npz files");
+  command.add_option("--part", o->parts,
+                     "paper: only this part of it: engines, bolt_nut, dishes, robot_tasks, pouring, robot_pouring, "
+                     "canal_ablation or subadmm_ablation; may be repeated");
   command.add_option("--png", o->png, "draw profiles and curves (needs rsvg-convert)");
   return [o] { return run_bench(*o); };
 }

@@ -237,7 +237,8 @@ int run_run(RunArguments& arguments) {
   const std::string json = run_json(scene, simulation, record, arguments.scene.seed);
   const bool drawn = write_outputs(arguments, dumps, json, simulation, record, replay ? &*replay : nullptr);
   if (record.interrupted || !drawn) return kInterrupted;
-  return arguments.strict && record.statistics.unconverged() > 0 ? kWorkFailed : kDone;
+  const bool missed = record.outcome.success && !*record.outcome.success;
+  return arguments.strict && (missed || record.statistics.unconverged() > 0) ? kWorkFailed : kDone;
 }
 
 }  // namespace
@@ -245,7 +246,7 @@ int run_run(RunArguments& arguments) {
 Action add_run_command(CLI::App& command) {
   const auto o = std::make_shared<RunArguments>();
   add_scene_options(command, o->scene);
-  expect_whole(command.add_option("--steps", o->scene.steps, "number of steps (default: the scene's)"));
+  expect_whole(command.add_option("--steps", o->scene.steps, "number of steps (default: as long as the scene lasts)"));
   expect_file(command.add_option("--json", o->json, "write figures as JSON (-: standard output)"));
   expect_file(command.add_option("--trajectory", o->trajectory,
                                  "write poses and velocities of all bodies at every step (.npz)"));
@@ -262,7 +263,8 @@ Action add_run_command(CLI::App& command) {
   expect_file(command.add_option("--save-state", o->save_state, "write the state after the last step"));
   command.add_option("--load-state", o->load_state, "go on from a saved state");
   command.add_flag("--strict", o->strict,
-                   "exit 1 unless every step reaches the tolerance; refuse files with elements that have no effect");
+                   "exit 1 unless every step reaches the tolerance and the scene its goal; refuse files with elements "
+                   "that have no effect");
   expect_file(command.add_option("--write-mjcf", o->mjcf, "write the model as MJCF, to open it in MuJoCo"));
   return [o] { return run_run(*o); };
 }

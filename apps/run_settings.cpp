@@ -220,6 +220,9 @@ scenes::LoadedScene make_scene(const SceneArguments& arguments) {
   scenes::Scene& scene = loaded.scene;
   StepOptions& options = scene.options;
   if (arguments.solver) options.solver.solver = solver_from_string(*arguments.solver);
+  // Another step: as long as the scene lasts, in more or fewer of them.
+  if (arguments.dt && *arguments.dt > 0.0)
+    scene.steps = static_cast<int>(std::clamp(std::round(scene.steps * options.dt / *arguments.dt), 1.0, 1e9));
   set_if_given(arguments.steps, scene.steps);
   set_if_given(arguments.max_iterations, options.solver.max_iterations);
   set_if_given(arguments.threads, options.solver.threads);

@@ -17,9 +17,10 @@ struct BenchOptions {
   std::string peers = "all";         // all, none, siconos, pinocchio
   double budget_ms = 0.0;            // per solve; 0: 1000, or 200 when quick
   bool quick = false;
-  bool files_only = false;  // fclib: leave out the parts that need no file
-  std::string save;         // paper: folder for the problems it solves; empty: they are not kept
-  bool pictures = false;    // paper: draw the scenes
+  bool files_only = false;         // fclib: leave out the parts that need no file
+  std::string save;                // paper: folder for the problems it solves; empty: they are not kept
+  std::vector<std::string> parts;  // paper: those to run; empty: all
+  bool pictures = false;           // paper: draw the scenes
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   std::function<void(const std::string&)> say = [](const std::string&) {};  // a line that stays
 

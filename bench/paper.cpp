@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 
 #include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 #include "almond/base/timer.hpp"
 #include "almond/view/capture.hpp"
 #include "almond/view/page.hpp"
@@ -107,15 +110,31 @@ Report bench_paper(const BenchOptions& options) {
   report.facts = machine_facts();
   const Stopwatch watch;
   const double before = time_cholesky_300();
-  report.parts.push_back(run_engines(options));
-  report.parts.push_back(run_bolt_nut(options));
-  const std::vector<DishCases> dishes = sort_dish_cases(options);
-  report.parts.push_back(run_dishes(dishes, options));
-  report.parts.push_back(run_robot_tasks(options));
-  report.parts.push_back(run_pouring(options));
-  report.parts.push_back(run_robot_pouring(options));
-  report.parts.push_back(run_canal_ablation(dishes, options));
-  report.parts.push_back(run_subadmm_ablation(options));
+  std::optional<std::vector<DishCases>> dishes;  // two parts share them
+  const auto dish_cases = [&]() -> const std::vector<DishCases>& {
+    return dishes ? *dishes : dishes.emplace(sort_dish_cases(options));
+  };
+  const std::vector<std::pair<std::string, std::function<Report()>>> parts = {
+      {"engines", [&] { return run_engines(options); }},
+      {"bolt_nut", [&] { return run_bolt_nut(options); }},
+      {"dishes", [&] { return run_dishes(dish_cases(), options); }},
+      {"robot_tasks", [&] { return run_robot_tasks(options); }},
+      {"pouring", [&] { return run_pouring(options); }},
+      {"robot_pouring", [&] { return run_robot_pouring(options); }},
+      {"canal_ablation", [&] { return run_canal_ablation(dish_cases(), options); }},
+      {"subadmm_ablation", [&] { return run_subadmm_ablation(options); }}};
+  const auto named = [&](const std::string& name) {
+    return std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.first == name; });
+  };
+  for (const std::string& name : options.parts)
+    require(named(name), "bench paper: no part " + quote(name) +
+                             ", expected engines, bolt_nut, dishes, robot_tasks, pouring, robot_pouring, "
+                             "canal_ablation or subadmm_ablation");
+  const auto wanted = [&](const std::string& name) {
+    return options.parts.empty() || std::find(options.parts.begin(), options.parts.end(), name) != options.parts.end();
+  };
+  for (const auto& [name, run] : parts)
+    if (wanted(name)) report.parts.push_back(run());
   report.sheet = make_sheet(report);
   const double cholesky = 0.5 * (before + time_cholesky_300());
   report.lead +=

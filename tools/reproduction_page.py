@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/reproduction.md and its pictures from the JSON and the page of `almond bench paper --json J --html H`."""
+"""Writes docs/reproduction.md and its pictures from the JSON and the page of `almond bench paper --json J --html H`.
+
+Parts of it that were run again with --part replace those of the whole run."""
 
 import base64
 import html as markup
@@ -77,13 +79,15 @@ def part_lines(report, html, part):
 
 
 def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: tools/reproduction_page.py PAPER.json PAPER.html")
-    report = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    html = Path(sys.argv[2]).read_text(encoding="utf-8")
-    facts = report["facts"]
-    if facts["size"] != "full":
-        sys.exit(f"{sys.argv[1]} is of a run with --quick, expected a full one")
+    if len(sys.argv) < 3 or len(sys.argv) % 2 == 0:
+        sys.exit("usage: tools/reproduction_page.py PAPER.json PAPER.html [PART.json PART.html]...")
+    runs = [(json.loads(Path(j).read_text(encoding="utf-8")), Path(h).read_text(encoding="utf-8")) for j, h in zip(sys.argv[1::2], sys.argv[2::2])]
+    for (run, _), file in zip(runs, sys.argv[1::2]):
+        if run["facts"]["size"] != "full":
+            sys.exit(f"{file} is of a run with --quick, expected a full one")
+    report, facts = runs[0][0], runs[0][0]["facts"]
+    latest = {part["name"]: k for k, (run, _) in enumerate(runs) for part in run["parts"]}
+    report["claims"] = [c for part in report["parts"] for c in runs[latest[part["name"]]][0]["claims"] if c.get("part") == part["name"]]
     held = sum(c["holds"] for c in report["claims"])
     minutes = max(1, round(float(facts["duration"].split()[0]) / 60))
     lines = [
@@ -91,8 +95,9 @@ def main():
         f"{facts['processor']}, {facts['cores']} cores, {facts['vector unit']}, {facts['compiler']}; Almond {facts['almond']},"
         f" {facts['date']}. **{held} of {len(report['claims'])} claims hold.**",
     ]
-    for part in report["parts"]:
-        lines += part_lines(report, html, part)
+    for name in (part["name"] for part in report["parts"]):
+        run, html = runs[latest[name]]
+        lines += part_lines(run, html, next(part for part in run["parts"] if part["name"] == name))
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
     (ROOT / "docs/reproduction.md").write_text(text + "\n", encoding="utf-8")
 

@@ -1,7 +1,7 @@
 #pragma once
 // MuJoCo's constraints as a contact problem, and its answer in MuJoCo's layout. Works on arrays, so that it needs no
 // MuJoCo itself; python/almond/mujoco.py hands them over and says what is done with them. One problem, workspace and
-// answer serve all steps: a step whose sizes are known allocates nothing here.
+// answer serve all steps.
 //
 //   bind -> widen -> (MuJoCo looks for contacts) -> narrow -> assemble -> solve_step -> write
 

@@ -112,6 +112,7 @@ std::unique_ptr<Solution> solve_problem(const ContactProblem& problem, const nb:
   } else if (settings.warm_start) {
     if (problem.lambda0.empty()) raise_value_error("warm_start: the problem has no lambda0, expected one, or start=");
     solution->lambda = MapConstVec(problem.lambda0.data(), std::ssize(problem.lambda0));
+    if (!problem.v0.empty()) solution->v = MapConstVec(problem.v0.data(), std::ssize(problem.v0));
   }
   const Busy busy(ws.busy, "this workspace");
   nb::gil_scoped_release release;

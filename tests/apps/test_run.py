@@ -472,3 +472,23 @@ def test_wrong_state_files_are_refused(almond, tmp_path):
         assert expected in line and str(tmp_path / name) in line, line
     other = complaint(almond("run", "ball", "--load-state", good))
     assert "positions" in other and str(good) in other
+
+
+def test_another_time_step_keeps_the_time(almond):
+    usual = run_json(almond, "slide")
+    finer = run_json(almond, "slide", "--dt", usual["dt"] / 2)
+    assert finer["steps"] == 2 * usual["steps"]
+    assert finer["time_s"] == pytest.approx(usual["time_s"])
+
+
+def test_strict_asks_for_the_goal(almond):
+    """Two steps do not empty a bottle, however exact they are."""
+    assert almond("run", "bottle", "--steps", 2).code == 0
+    strict = almond("run", "bottle", "--steps", 2, "--strict")
+    assert strict.code == 1
+    assert "missed" in strict.out and "every step" in strict.out
+
+
+def test_a_budget_names_the_machine(almond):
+    assert "Cholesky" in almond("run", "tower", "--steps", 5, "--budget-ms", 1).out
+    assert "Cholesky" not in almond("run", "tower", "--steps", 5).out

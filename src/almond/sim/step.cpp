@@ -34,6 +34,7 @@ void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& rep
   Settings settings = options.solver;
   settings.budget_ms = std::max(settings.budget_ms - report.solve_ms, kLeastShare * settings.budget_ms);
   Stopwatch part;
+  w.start_v = w.solution.v;
   w.start_lambda = w.solution.lambda;
   w.solver.forget_penalties();  // the next step depends on the state alone
   static_cast<void>(solve(w.assembly.problem, settings, w.solver, w.solution));  // -> solution

@@ -38,7 +38,7 @@ struct StepWorkspace {
   IndependenceWorkspace independence;
   BounceWorkspace bounce;
   Workspace solver;
-  GrowVector start_lambda;  // where the solver began
+  GrowVector start_v, start_lambda;  // where the solver began
   Solution solution;        // at the end of the step
   VecX before;              // q at the start of the last drift
   VecX motion_v;            // v̂ that moves the bodies: the same, but for landings that bounce and corrections

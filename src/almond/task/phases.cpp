@@ -49,6 +49,8 @@ void advance(Task& task, Simulation& simulation) {
     }
     if (t >= phase.duration - 0.5 * simulation.options().dt) {
       task.failure = "not at its end after " + to_text(phase.duration) + " s";
+      for (const Check& check : phase.check ? phase.check(simulation) : std::vector<Check>{})
+        if (!check.good()) task.failure += ", " + to_text(check);
       return;
     }
     if (phase.act) phase.act(simulation, t);

@@ -178,7 +178,8 @@ ContactProblem copy_problem(const Simulation& simulation, const std::string& nam
   problem.lambda0.clear();
   problem.v0.clear();
   if (simulation.options().solver.warm_start) {
-    const GrowVector& lambda = last.start_lambda;
+    const GrowVector &v = last.start_v, &lambda = last.start_lambda;
+    problem.v0.assign(v.data(), v.data() + v.size());
     problem.lambda0.assign(lambda.data(), lambda.data() + lambda.size());
   }
   return problem;
