@@ -1,7 +1,7 @@
 #pragma once
 // Idle contacts: most contacts of a resting scene are near and open, and stay so. They are left out of the islands,
 // which makes every iteration of every solver cheaper, and are looked at again when the answer is known. One that it
-// would let approach is woken, and the solve goes on from there: the answer is that of the whole problem.
+// would let approach is woken, and the solve begins anew: the answer is that of the whole problem.
 
 #include "almond/solver/island.hpp"
 #include "almond/solver/result.hpp"
