@@ -8,6 +8,8 @@
     almond.solve(A, b, J, e, mu)        # the solver alone: matrices in, impulses out
 """
 
+from typing import TYPE_CHECKING
+
 from . import _core
 from ._core import (
     Batch,
@@ -33,8 +35,6 @@ from ._core import (
     __version__,
 )
 from ._load import Sdf, load, scenes, simulate
-from ._rollout import rollout
-from ._shards import Rollouts
 from ._solve import solve, solvers
 
 __all__ = [
@@ -68,3 +68,20 @@ __all__ = [
     "solve",
     "solvers",
 ]
+
+if TYPE_CHECKING:
+    from ._rollout import rollout
+    from ._shards import Rollouts
+
+
+def __getattr__(name):
+    """Rollouts need NumPy's random numbers, which take longer to load than all the rest: when somebody asks."""
+    if name == "rollout":
+        from ._rollout import rollout
+
+        return rollout
+    if name == "Rollouts":
+        from ._shards import Rollouts
+
+        return Rollouts
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

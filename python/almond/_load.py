@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import numbers
 import os
 import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
-
-import numpy as np
 
 from . import _core
 from ._core import Model, Shape, Simulation
@@ -33,7 +32,7 @@ def scenes() -> dict[str, tuple[str, dict[str, tuple[float, str]]]]:
 
 
 def _check_seed(seed):
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or not 0 <= seed < 2**64:
         raise ValueError(f"seed: is {seed!r}, expected a whole number from 0 to 2**64 - 1")
     return int(seed)
 

@@ -81,6 +81,7 @@ class Rollouts:
 
     @property
     def names(self):
+        """Of the arrays that each shard holds."""
         return list(next(iter(self)))
 
     def __iter__(self):

@@ -87,10 +87,12 @@ class Stepper:
 
     @property
     def solution(self) -> Solution:
+        """Of the last step's contact problem; the next step writes over it."""
         return self._solver.solution
 
     @property
     def overlap(self) -> float:
+        """Of the deepest contact in the last step [m]."""
         return self._solver.overlap
 
     def set(self, **settings):

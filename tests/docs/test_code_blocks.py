@@ -21,7 +21,11 @@ OPTIONAL = {"almond", "mujoco", "pinocchio", "gymnasium", "ray", "torch", "matpl
 SCENE_XML = '<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
 # Commands of a page whose files its Python reads.
 RUNS = {"docs/formats.md": ["run", "ball", "--trajectory", "way.npz"]}
-FILES = {"docs/python.md": {"scene.xml": SCENE_XML, "robot.urdf": (ROOT / "examples/robot/leg.urdf").read_text()}}
+FILES = {
+    "docs/python.md": {"scene.xml": SCENE_XML, "robot.urdf": (ROOT / "examples/robot/leg.urdf").read_text()},
+    "docs/mujoco.md": {"scene.xml": SCENE_XML},
+    "docs/rollouts.md": {"robot.urdf": (ROOT / "examples/robot/leg.urdf").read_text()},
+}
 
 
 def test_every_kind_of_block_is_checked_here():
@@ -182,7 +186,7 @@ def test_documented_scenes_run(options, tmp_path):
 
 def test_shell_lines_name_what_exists():
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)
-    known = ("almond", "build/almond", "make", "cmake", "python3", "pip", "npm", "PYTHONPATH")
+    known = ("almond", "build/almond", "make", "cmake", "python", "pip", "npm", "PYTHONPATH")
     for block in all_blocks("sh"):
         for line in block.code.splitlines():
             words = re.sub(r"\s#.*", "", line).split()
@@ -191,7 +195,7 @@ def test_shell_lines_name_what_exists():
             assert words[0].startswith(known), f"{block}: {line}"
             if words[0] == "make":
                 assert words[1] in targets, f"{block}: {line}"
-            if words[0] == "python3" and words[1].startswith("tools/"):
+            if words[0].startswith("python") and words[1].startswith("tools/"):
                 assert (ROOT / words[1]).exists(), f"{block}: {line}"
 
 
