@@ -18,7 +18,7 @@ def solvers() -> list[str]:
 
 
 def solve(
-    problem: Any,
+    problem: Any = None,
     b: Any = None,
     J: Any = None,
     e: Any = None,
@@ -41,6 +41,10 @@ def solve(
     trace, ...), see docs/commands.md. Never raises for a hard problem: the status says how it went, and the certificate how
     exactly. Raises ValueError for bad input. Several threads may call it at once.
     """
+    if problem is None:
+        problem = more.pop("A", None)
+    if problem is None:
+        raise ValueError("A: missing, expected solve(problem) or solve(A, b, J, e, mu)")
     if isinstance(problem, ContactProblem):
         given = [name for name, value in (("b", b), ("J", J), ("e", e), ("mu", mu)) if value is not None] + list(more)
         if given:

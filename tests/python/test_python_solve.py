@@ -184,3 +184,12 @@ def test_anything_gets_an_answer_or_a_value_error(n, m, seed):
         return
     assert np.isfinite(s.v).all() and np.isfinite(s.impulses).all()
     assert s.status in ("solved", "max-iterations", "time-budget", "stalled", "infeasible", "numerical-error")
+
+
+def test_arguments_by_name():
+    block = dict(b=[2.0, 0.0, -0.1962], J=np.eye(3), e=np.zeros(3), mu=[0.5])
+    by_name, by_place = almond.solve(A=2 * np.eye(3), **block), almond.solve(2 * np.eye(3), *block.values())
+    assert by_name.impulses.tobytes() == by_place.impulses.tobytes()
+    for nothing in (lambda: almond.solve(**block), lambda: almond.solve(None, **block), lambda: almond.solve()):
+        with pytest.raises(ValueError, match="^A: missing"):
+            nothing()
