@@ -108,29 +108,47 @@ Report run_robot_tasks(const BenchOptions& options) {
   for (const TaskOfPaper& task : tasks) {
     std::string measured;
     bool ours = true, pgs = false;
-    for (const SolverKind solver : {SolverKind::kAuto, SolverKind::kCanal, SolverKind::kSubAdmm, SolverKind::kPgs}) {
-      const TaskRun run = run_task(task, solver, options);
+    const auto judge = [&](const TaskOfPaper& limited, SolverKind solver) {
+      const TaskRun run = run_task(limited, solver, options);
       const auto optional = [](double value) {
         return std::isfinite(value) ? time_cell(value) : text_cell("-", Tone::kQuiet);
       };
-      table.rows.push_back({text_cell(task.scene), text_cell(to_string(solver)), time_cell(task.budget_ms),
+      table.rows.push_back({text_cell(task.scene), text_cell(to_string(solver)),
+                            limited.budget_ms > 0.0 ? time_cell(limited.budget_ms) : text_cell("none"),
                             text_cell(run.done ? "reached" : "missed", run.done ? Tone::kGood : Tone::kBad),
                             optional(run.deepest_um), optional(run.figure), optional(run.jitter), time_cell(run.cut),
                             time_cell(median(run.solve_ms)), time_cell(quantile(run.solve_ms, 0.95)),
                             residual_cell(median(run.residuals)), text_cell(run.reached)});
+      return run.done;
+    };
+    for (const SolverKind solver : {SolverKind::kAuto, SolverKind::kCanal, SolverKind::kSubAdmm, SolverKind::kPgs}) {
+      const bool done = judge(task, solver);
       if (solver == SolverKind::kPgs) {
-        pgs = run.done;
+        pgs = done;
       } else if (solver != SolverKind::kAuto) {
-        ours = ours && run.done;
+        ours = ours && done;
       }
-      measured += (measured.empty() ? "" : ", ") + std::string(to_string(solver)) + (run.done ? " succeeds" : " fails");
+      measured += (measured.empty() ? "" : ", ") + std::string(to_string(solver)) + (done ? " succeeds" : " fails");
     }
+    TaskOfPaper free = task;
+    free.budget_ms = 0.0;
+    static_cast<void>(judge(free, SolverKind::kAuto));
     report.add_claim(std::string(task.scene) + ": CANAL and SubADMM complete the task within " +
                          time_cell(task.budget_ms).text + " ms a step",
                      "both succeed", measured, ours);
     report.add_claim(std::string(task.scene) + ": PGS fails", "penetration, jitter", measured, !pgs);
   }
   report.tables.push_back(std::move(table));
+  report.notes.emplace_back(
+      "PGS does not fail at the nut: its sweeps begin with the impulses of the step before, which change little from "
+      "one "
+      "step to the next");
+  report.notes.emplace_back(
+      "without a limit (the last line of each task) the dishes are piled as well, and nearly all of its steps take "
+      "less "
+      "than 1 ms. Those in which the pot comes to rest on the light dishes take several; cut off, they carry too "
+      "little "
+      "of its weight, and for some tenths of a second the bowls sink into the table before they are pushed out again");
   for (const TaskOfPaper& task : tasks) draw_task(task, options, report);
   return report;
 }
