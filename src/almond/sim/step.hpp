@@ -39,9 +39,9 @@ struct StepWorkspace {
   BounceWorkspace bounce;
   Workspace solver;
   GrowVector start_v, start_lambda;  // where the solver began
-  Solution solution;        // at the end of the step
-  VecX before;              // q at the start of the last drift
-  VecX motion_v;            // v̂ that moves the bodies: the same, but for landings that bounce and corrections
+  Solution solution;                 // at the end of the step
+  VecX before;                       // q at the start of the last drift
+  VecX motion_v;  // v̂ that moves the bodies: the same, but for landings that bounce and corrections
 };
 
 /// Advances the state by options.dt. Never throws and never leaves a NaN behind: where the numbers end, everything
