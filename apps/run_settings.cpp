@@ -220,10 +220,7 @@ scenes::LoadedScene make_scene(const SceneArguments& arguments) {
   scenes::Scene& scene = loaded.scene;
   StepOptions& options = scene.options;
   if (arguments.solver) options.solver.solver = solver_from_string(*arguments.solver);
-  // Another step: as long as the scene lasts, in more or fewer of them.
-  if (arguments.dt && *arguments.dt > 0.0)
-    scene.steps = static_cast<int>(std::clamp(std::round(scene.steps * options.dt / *arguments.dt), 1.0, 1e9));
-  set_if_given(arguments.steps, scene.steps);
+  const double usual_dt = options.dt;
   set_if_given(arguments.max_iterations, options.solver.max_iterations);
   set_if_given(arguments.threads, options.solver.threads);
   set_if_given(arguments.dt, options.dt);
@@ -232,6 +229,10 @@ scenes::LoadedScene make_scene(const SceneArguments& arguments) {
   set_if_given(arguments.theta, options.theta);
   for (const auto& [key, value] : step_options) set_step_option(key, value, options);
   for (const std::string& assignment : solver_settings) apply_setting(assignment, options.solver);
+  // Another time step, given either way: as long as the scene lasts, in more or fewer of them.
+  if (options.dt > 0.0)
+    scene.steps = static_cast<int>(std::clamp(std::round(scene.steps * (usual_dt / options.dt)), 1.0, 1e9));
+  set_if_given(arguments.steps, scene.steps);
   require(scene.steps >= 1, "--steps " + std::to_string(scene.steps) + ": expected at least 1");
   return loaded;
 }

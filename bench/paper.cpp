@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
@@ -123,18 +124,16 @@ Report bench_paper(const BenchOptions& options) {
       {"robot_pouring", [&] { return run_robot_pouring(options); }},
       {"canal_ablation", [&] { return run_canal_ablation(dish_cases(), options); }},
       {"subadmm_ablation", [&] { return run_subadmm_ablation(options); }}};
-  const auto named = [&](const std::string& name) {
-    return std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.first == name; });
-  };
-  for (const std::string& name : options.parts)
-    require(named(name), "bench paper: no part " + quote(name) +
-                             ", expected engines, bolt_nut, dishes, robot_tasks, pouring, robot_pouring, "
-                             "canal_ablation or subadmm_ablation");
-  const auto wanted = [&](const std::string& name) {
-    return options.parts.empty() || std::find(options.parts.begin(), options.parts.end(), name) != options.parts.end();
-  };
+  const std::set<std::string> wanted(options.parts.begin(), options.parts.end());
+  std::set<std::string> unknown = wanted;
+  std::string names;
+  for (const auto& [name, run] : parts) {
+    unknown.erase(name);
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  if (!unknown.empty()) throw Error("bench paper: no part " + quote(*unknown.begin()) + ", expected one of " + names);
   for (const auto& [name, run] : parts)
-    if (wanted(name)) report.parts.push_back(run());
+    if (wanted.empty() || wanted.contains(name)) report.parts.push_back(run());
   report.sheet = make_sheet(report);
   const double cholesky = 0.5 * (before + time_cholesky_300());
   report.lead +=

@@ -1,6 +1,7 @@
 // Where MuJoCo's arrays are, and margins that let it find contacts before they touch.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "mujoco.hpp"
@@ -8,8 +9,10 @@
 namespace almond::python {
 namespace {
 
-// meanwhile.
+// Beyond what the present speed covers: a distance in any case, and what accelerations may add meanwhile.
 constexpr double kLookAhead = 1e-3, kAccelerations = 20.0;  // [m/s², rad/s²]
+
+std::array<Bound::Margin*, 5> margins_of(Bound& b) { return {&b.geoms, &b.bodies, &b.pairs, &b.joints, &b.tendons}; }
 
 /// The speed of the fastest point of a geom; its body's velocity is given at the centre of mass of its tree.
 double speed_of(const Bound& b, int geom) {
@@ -64,7 +67,7 @@ void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<in
   Bound& b = s.bound;
   b.n = static_cast<int>(n);
   std::size_t k = 0;
-  for (Bound::Margin* margin : {&b.geoms, &b.bodies, &b.pairs, &b.joints, &b.tendons}) {
+  for (Bound::Margin* margin : margins_of(b)) {
     margin->values = margins.at(k).data();
     margin->size = static_cast<int>(margins.at(k++).shape(0));
     margin->extra.assign(static_cast<std::size_t>(margin->size), 0.0);
@@ -98,7 +101,7 @@ void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<in
 double widen(MujocoSolver& s, double dt) {
   Bound& b = s.bound;
   set_extra(b, dt);
-  for (Bound::Margin* margin : {&b.geoms, &b.bodies, &b.pairs, &b.joints, &b.tendons}) {
+  for (Bound::Margin* margin : margins_of(b)) {
     margin->kept.assign(margin->values, margin->values + margin->size);
     for (int k = 0; k < margin->size; ++k) margin->values[k] += margin->extra[k];
   }
@@ -107,8 +110,7 @@ double widen(MujocoSolver& s, double dt) {
 
 void narrow(MujocoSolver& s) {
   Bound& b = s.bound;
-  for (const Bound::Margin* margin : {&b.geoms, &b.bodies, &b.pairs, &b.joints, &b.tendons})
-    std::copy(margin->kept.begin(), margin->kept.end(), margin->values);
+  for (const Bound::Margin* margin : margins_of(b)) std::copy(margin->kept.begin(), margin->kept.end(), margin->values);
 }
 
 }  // namespace almond::python

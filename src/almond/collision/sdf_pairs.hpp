@@ -53,9 +53,9 @@ SdfCounts collide_sdf(const Geom& a, const Pose& X_a, const Geom& b, const Pose&
 /// out.
 [[nodiscard]] double sdf_overlap(const Geom& a, const Pose& X_a, const Geom& b, const Pose& X_b);
 
-/// Leaves at most `most` of the points: one by one those farthest from all chosen before, in place and normal, first of
-/// what touches, then of all, the nearer the better; then the deepest that are left. Outlines, normals and depth stay
-/// spanned.
+/// Leaves at most options.max_cloud of the points: one by one those farthest from all chosen before, in place and
+/// normal, first of what is carried, then of what touches, then of all, the nearer the better; then the deepest that
+/// are left. Outlines, normals and depth stay spanned.
 void reduce_cloud(const PairOptions& options, SdfWorkspace& workspace, Manifold& manifold);
 
 }  // namespace almond

@@ -18,7 +18,7 @@ constexpr double kMostEffort = 1e5;                              // SubADMM iter
 constexpr double kSuspicious = 1e-3;                             // natural map after a round that may be a jam
 constexpr int kJamEffort = 2000;                                 // SubADMM iterations that show a jam
 constexpr unsigned kSpnJam = 1, kCanalJam = 2, kSubAdmmJam = 4;  // who saw a jam
-constexpr double kWarmPenalty = 1e3;                             // a start that is nearly right needs no soft beginning
+constexpr double kNearPenalty = 1e3;                             // a start that is nearly right needs no soft beginning
 constexpr int kWarmPatience = 24;
 constexpr double kManyRows = 8.0;  // rows per dof that make first-order methods crawl
 
@@ -135,12 +135,10 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
   const bool follow_best = approach != Approach::kNone && approach != Approach::kScratch;
   if (follow_best && monitor.last_score() > monitor.best_score())
     std::copy_n(monitor.best_lambda(), island.rows, lambda);
+  const bool warm = approach == Approach::kNone && options.warm;
   SpnOptions spn;
-  spn.c0 = approach == Approach::kCanal ? 1e3 : approach == Approach::kNone ? 1.0 : 10.0;
-  if (approach == Approach::kNone && options.warm) {
-    spn.c0 = kWarmPenalty;
-    spn.patience = kWarmPatience;
-  }
+  spn.c0 = warm || approach == Approach::kCanal ? kNearPenalty : approach == Approach::kNone ? 1.0 : 10.0;
+  if (warm) spn.patience = kWarmPatience;
   status = solve_spn(island, spn, monitor, ws.spn, lambda);
   if (is_final(status) || monitor.out_of_iterations()) return status;
   if (status == Status::kInfeasible) return note_jam(kSpnJam, ws.spn.delta.data(), island, ws, lambda);

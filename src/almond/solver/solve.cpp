@@ -314,8 +314,9 @@ void certify(const ContactProblem& problem, const Settings& settings, Workspace:
     const Contact& c = problem.contacts[i];
     if (w.idle.has(i)) {
       ++certificate.modes[static_cast<int>(ContactMode::kOpen)];
-    } else if (is_inert(problem, c))
+    } else if (is_inert(problem, c)) {
       add_inert(c, static_cast<int>(i), worst, sum, solution);
+    }
   }
   for (int k = 0; k < w.islands.count; ++k) {
     const Island& island = w.islands.islands[k];
