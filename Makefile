@@ -38,11 +38,11 @@ wheel: setup-test ## Build a wheel that runs on other machines too, into build/w
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) tools/wheel build/wheel
 
 docs: python ## Build the documentation site into build/site
-	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=build/python .venv/bin/python -m mkdocs build -q --strict
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR)/build/python .venv/bin/python -m mkdocs build -q --strict
 	@echo "build/site/index.html; with search: python3 -m http.server -d build/site"
 
 notebooks: python ## Run the long notebooks of docs/notebooks again, which keep their outputs
-	@PYTHONPATH=build/python .venv/bin/python tools/site/notebooks.py $(ARGS)
+	@PYTHONPATH=$(CURDIR)/build/python .venv/bin/python tools/site/notebooks.py $(ARGS)
 
 demo: build ## Solve built-in contact problems with every solver, live; write a page with the curves and a replay
 	@build/almond demo $(ARGS)
@@ -73,7 +73,7 @@ test-tsan: setup ## Tests that run threads, with ThreadSanitizer
 	@$(shell setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan -j $(JOBS) | tee build/test-tsan.log
 
 test-python: setup-test build python ## Python tests and oracles
-	@PYTHONPATH=build/python .venv/bin/python -m pytest -q tests | tee build/test-python.log
+	@PYTHONPATH=$(CURDIR)/build/python .venv/bin/python -m pytest -q tests | tee build/test-python.log
 
 # The sanitizer has to be there before the interpreter is, and its own leaks are the interpreter's; those of the module nanobind
 # counts. GCC's runtime; the tests that start other interpreters are left out.
@@ -81,7 +81,7 @@ test-python-asan: setup-test ## Python tests with AddressSanitizer and Undefined
 	@cmake --preset dev -DALMOND_WERROR=$(WERROR) -DALMOND_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/.venv/bin/python >/dev/null
 	@cmake --build build/dev -j $(JOBS) --target almond_python
 	@LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  PYTHONPATH=build/dev/python .venv/bin/python -m pytest -q -p no:cacheprovider --ignore tests/python/test_wheel.py tests/python 2>&1 | \
+	  PYTHONPATH=$(CURDIR)/build/dev/python .venv/bin/python -m pytest -q -p no:cacheprovider --ignore tests/python/test_wheel.py tests/python 2>&1 | \
 	  tee build/test-python-asan.log
 	@! grep '^nanobind: leaked' build/test-python-asan.log
 
