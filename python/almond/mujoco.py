@@ -15,7 +15,8 @@ With A = M + dt D (MuJoCo's implicit damping) a step is  A v⁺ = A v + dt qfrc_
     friction loss  |L| <= dt loss
 
 solref, solimp, impratio and the options of MuJoCo's solver have no meaning for such contacts and no effect. Contacts and limits
-are looked for ahead of the step, by wider margins that are taken back. An overlap is removed within a step, at 0.5 m/s at most,
+are looked for ahead of the step, by wider margins that are taken back; so are boxes 0.5 µm larger, for which MuJoCo finds all corners
+of a face. An overlap is removed within a step, at 0.5 m/s at most,
 by positions alone: the velocities that it took are not kept. qvel, qacc, qfrc_constraint, efc_force and the sensors are written
 back, so that mj_contactForce and touch sensors work. A step in which no constraint is near is MuJoCo's own, bit for bit, by the
 integrator of the model; others are taken by Euler's (also for RK4) or by implicitfast (also for implicit and discrete).
@@ -75,8 +76,8 @@ class Stepper:
         if self._model is model and self._data() is data:
             return
         self._solver.bind(
-            [model.geom_margin, model.body_margin, model.pair_margin, model.jnt_margin, model.tendon_margin],
-            model.geom_bodyid, model.body_rootid, model.pair_geom1, model.pair_geom2, model.jnt_dofadr, model.jnt_type,
+            [model.geom_margin, model.body_margin, model.pair_margin, model.jnt_margin, model.tendon_margin, model.geom_size.reshape(-1)],
+            model.geom_type, model.geom_bodyid, model.body_rootid, model.pair_geom1, model.pair_geom2, model.jnt_dofadr, model.jnt_type,
             model.geom_rbound, data.geom_xpos, data.subtree_com, data.ten_velocity, model.dof_treeid, data.M, model.M_rownnz, model.M_rowadr, model.M_colind, model.D_rownnz, model.D_rowadr, model.D_colind,
             model.dof_damping, model.dof_dampingpoly, data.qvel, data.cvel, data.qfrc_smooth, data.tree_awake,
             data.qfrc_constraint, data.qacc,

@@ -14,6 +14,7 @@ template <class Value>
 using Column = nb::ndarray<const Value, nb::ndim<1>, nb::device::cpu>;
 template <class Value>
 using Table = nb::ndarray<const Value, nb::ndim<2>, nb::device::cpu>;
+using Strided = nb::ndarray<double, nb::ndim<1>, nb::device::cpu>;
 using Writable = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class Value>
@@ -73,6 +74,8 @@ struct Bound {
     std::vector<double> kept, extra;
   };
   Margin geoms, bodies, pairs, joints, tendons;  // of bodies, since the broad phase goes by them
+  Margin sizes;                                  // of geoms, three each
+  const int* geom_type = nullptr;
   const int *geom_body = nullptr, *body_root = nullptr, *pair_geom1 = nullptr, *pair_geom2 = nullptr;
   const int *joint_dof = nullptr, *joint_type = nullptr;
   const double *geom_radius = nullptr, *geom_position = nullptr, *subtree_com = nullptr, *tendon_velocity = nullptr;
@@ -106,15 +109,16 @@ struct MujocoSolver {
 };
 
 /// Arrays of a model and its data that stay where they are; for another model or data, again.
-void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<int>& geom_body,
-          const Column<int>& body_root, const Column<int>& pair_geom1, const Column<int>& pair_geom2,
-          const Column<int>& joint_dof, const Column<int>& joint_type, const Column<double>& geom_radius,
-          const Table<double>& geom_position, const Table<double>& subtree_com, const Column<double>& tendon_velocity,
-          const Column<int>& treeid, const Column<double>& M, const Column<int>& M_rownnz, const Column<int>& M_rowadr,
-          const Column<int>& M_colind, const Column<int>& D_rownnz, const Column<int>& D_rowadr,
-          const Column<int>& D_colind, const Column<double>& damping, const Table<double>& dampingpoly,
-          const Column<double>& qvel, const Table<double>& cvel, const Column<double>& force, const Column<int>& awake,
-          Writable qfrc_constraint, Writable qacc);
+void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<int>& geom_type,
+          const Column<int>& geom_body, const Column<int>& body_root, const Column<int>& pair_geom1,
+          const Column<int>& pair_geom2, const Column<int>& joint_dof, const Column<int>& joint_type,
+          const Column<double>& geom_radius, const Table<double>& geom_position, const Table<double>& subtree_com,
+          const Column<double>& tendon_velocity, const Column<int>& treeid, const Column<double>& M,
+          const Column<int>& M_rownnz, const Column<int>& M_rowadr, const Column<int>& M_colind,
+          const Column<int>& D_rownnz, const Column<int>& D_rowadr, const Column<int>& D_colind,
+          const Column<double>& damping, const Table<double>& dampingpoly, const Column<double>& qvel,
+          const Table<double>& cvel, const Column<double>& force, const Column<int>& awake, Writable qfrc_constraint,
+          Writable qacc);
 
 /// Makes margins wider, so that contacts and limits are found that may be reached within the step: a rigid contact must
 /// be known before it is there; found too late, it overlaps. Returns how much wider a margin has to be that counts for
@@ -129,9 +133,9 @@ void assemble(MujocoSolver& s, double dt, bool looked_ahead, bool damped, bool s
               const Column<double>& free_velocity, bool pyramidal, double common, bool sparse, const Column<double>& J,
               const Column<int>& J_rownnz, const Column<int>& J_rowadr, const Column<int>& J_colind,
               const Column<int>& type, const Column<int>& id, const Column<double>& pos, const Column<double>& margin,
-              const Column<double>& loss, const Column<int>& address, const Column<int>& dim,
-              const Column<double>& dist, const Column<double>& includemargin, const Table<double>& friction,
-              const Table<double>& surfacevel, const Table<int>& geom);
+              const Column<double>& loss, const Column<int>& address, const Column<int>& dim, const Strided& dist,
+              const Column<double>& includemargin, const Table<double>& friction, const Table<double>& surfacevel,
+              const Table<int>& geom);
 
 /// False where the numbers that came in are not finite: then nothing was solved.
 bool solve_step(MujocoSolver& s, bool warm);

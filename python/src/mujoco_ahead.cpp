@@ -12,7 +12,14 @@ namespace {
 // Beyond what the present speed covers: a distance in any case, and what accelerations may add meanwhile.
 constexpr double kLookAhead = 1e-3, kAccelerations = 20.0;  // [m/s², rad/s²]
 
-std::array<Bound::Margin*, 5> margins_of(Bound& b) { return {&b.geoms, &b.bodies, &b.pairs, &b.joints, &b.tendons}; }
+// Of two boxes that touch by less than rounding tilts them, MuJoCo finds one corner of the face, now this and now that.
+// Larger boxes overlap, and it finds all four; contacts get their distance back.
+constexpr double kSwell = 5e-7;  // [m]
+constexpr int kBox = 6;          // mjGEOM_BOX
+
+std::array<Bound::Margin*, 6> margins_of(Bound& b) {
+  return {&b.geoms, &b.bodies, &b.pairs, &b.joints, &b.tendons, &b.sizes};
+}
 
 /// The speed of the fastest point of a geom; its body's velocity is given at the centre of mass of its tree.
 double speed_of(const Bound& b, int geom) {
@@ -42,20 +49,23 @@ void set_extra(Bound& b, double dt) {
     const bool ball = b.joint_type[k] == 1;  // mjJNT_BALL
     b.joints.extra[k] = reach(ball ? Vec3(v[0], v[1], v[2]).norm() : std::abs(v[0]), 1.0);
   }
+  for (int g = 0; g < b.geoms.size; ++g)
+    std::fill_n(b.sizes.extra.begin() + 3 * g, 3, b.geom_type[g] == kBox ? kSwell : 0.0);
   for (int k = 0; k < b.tendons.size; ++k) b.tendons.extra[k] = reach(std::abs(b.tendon_velocity[k]), 1.0);
 }
 
 }  // namespace
 
-void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<int>& geom_body,
-          const Column<int>& body_root, const Column<int>& pair_geom1, const Column<int>& pair_geom2,
-          const Column<int>& joint_dof, const Column<int>& joint_type, const Column<double>& geom_radius,
-          const Table<double>& geom_position, const Table<double>& subtree_com, const Column<double>& tendon_velocity,
-          const Column<int>& treeid, const Column<double>& M, const Column<int>& M_rownnz, const Column<int>& M_rowadr,
-          const Column<int>& M_colind, const Column<int>& D_rownnz, const Column<int>& D_rowadr,
-          const Column<int>& D_colind, const Column<double>& damping, const Table<double>& dampingpoly,
-          const Column<double>& qvel, const Table<double>& cvel, const Column<double>& force, const Column<int>& awake,
-          Writable qfrc_constraint, Writable qacc) {
+void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<int>& geom_type,
+          const Column<int>& geom_body, const Column<int>& body_root, const Column<int>& pair_geom1,
+          const Column<int>& pair_geom2, const Column<int>& joint_dof, const Column<int>& joint_type,
+          const Column<double>& geom_radius, const Table<double>& geom_position, const Table<double>& subtree_com,
+          const Column<double>& tendon_velocity, const Column<int>& treeid, const Column<double>& M,
+          const Column<int>& M_rownnz, const Column<int>& M_rowadr, const Column<int>& M_colind,
+          const Column<int>& D_rownnz, const Column<int>& D_rowadr, const Column<int>& D_colind,
+          const Column<double>& damping, const Table<double>& dampingpoly, const Column<double>& qvel,
+          const Table<double>& cvel, const Column<double>& force, const Column<int>& awake, Writable qfrc_constraint,
+          Writable qacc) {
   const Busy busy(s.busy, "this stepper");
   const auto n = treeid.shape(0);
   for (const auto& [size, name] :
@@ -72,6 +82,7 @@ void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<in
     margin->size = static_cast<int>(margins.at(k++).shape(0));
     margin->extra.assign(static_cast<std::size_t>(margin->size), 0.0);
   }
+  b.geom_type = geom_type.data();
   b.geom_body = geom_body.data();
   b.body_root = body_root.data();
   b.pair_geom1 = pair_geom1.data();

@@ -127,7 +127,8 @@ void add_friction_row(MujocoSolver& s, const Constraint& constraint, int efc, in
 
 struct ContactArrays {
   Column<int> address, dim;
-  Column<double> dist, includemargin;
+  Strided dist;
+  Column<double> includemargin;
   Table<double> friction, surfacevel;
   Table<int> geom;
 };
@@ -201,7 +202,12 @@ void list_constraints(MujocoSolver& s, const Column<int>& type, const Column<int
     const auto extra = [&](int geom) {  // of a flex, which is no geom, the margin was not made wider
       return geom >= 0 && geom < s.bound.geoms.size ? s.bound.geoms.extra[geom] : 0.0;
     };
-    origin.gap = at(c.dist, k) - (at(c.includemargin, k) - (common >= 0.0 ? common : extra(a) + extra(b)));
+    const auto swell = [&](int geom) {
+      return geom >= 0 && geom < s.bound.geoms.size ? s.bound.sizes.extra[3 * geom] : 0.0;
+    };
+    double& dist = c.dist.data()[k * c.dist.stride(0)];
+    dist += swell(a) + swell(b);  // as those who look at contacts after the step expect it
+    origin.gap = dist - (at(c.includemargin, k) - (common >= 0.0 ? common : extra(a) + extra(b)));
     s.origins.push_back(origin);
     for (int roll = 3; roll < dim; ++roll) {
       Origin more = origin;
@@ -294,9 +300,9 @@ void assemble(MujocoSolver& s, double dt, bool looked_ahead, bool damped, bool s
               const Column<double>& free_velocity, bool pyramidal, double common, bool sparse, const Column<double>& J,
               const Column<int>& J_rownnz, const Column<int>& J_rowadr, const Column<int>& J_colind,
               const Column<int>& type, const Column<int>& id, const Column<double>& pos, const Column<double>& margin,
-              const Column<double>& loss, const Column<int>& address, const Column<int>& dim,
-              const Column<double>& dist, const Column<double>& includemargin, const Table<double>& friction,
-              const Table<double>& surfacevel, const Table<int>& geom) {
+              const Column<double>& loss, const Column<int>& address, const Column<int>& dim, const Strided& dist,
+              const Column<double>& includemargin, const Table<double>& friction, const Table<double>& surfacevel,
+              const Table<int>& geom) {
   const Busy busy(s.busy, "this stepper");
   const auto n = static_cast<std::size_t>(s.bound.n), rows = static_cast<std::size_t>(type.shape(0));
   require_size(sparse ? J_rownnz.shape(0) : J.shape(0), sparse ? rows : rows * n, "efc_J");

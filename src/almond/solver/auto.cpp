@@ -20,7 +20,9 @@ constexpr int kJamEffort = 2000;                                 // SubADMM iter
 constexpr unsigned kSpnJam = 1, kCanalJam = 2, kSubAdmmJam = 4;  // who saw a jam
 constexpr double kNearPenalty = 1e3;                             // a start that is nearly right needs no soft beginning
 constexpr int kWarmPatience = 24;
-constexpr double kManyRows = 8.0;  // rows per dof that make first-order methods crawl
+constexpr double kSlip = 1e-7;       // [m/s]
+constexpr double kSlidBefore = 0.3;  // of the speed now: slid already
+constexpr double kManyRows = 8.0;    // rows per dof that make first-order methods crawl
 
 enum class Approach : std::uint8_t { kNone, kScratch, kSubAdmm, kCanal };
 
@@ -94,6 +96,17 @@ bool hold(const Island& island, Monitor& monitor, AutoWorkspace& ws, double* lam
   return false;
 }
 
+/// ‖J_t v + e_t‖.
+double slide_speed(const ContactProblem& problem, const Contact& contact, const GrowVector& v) {
+  Vec2 slide = contact.e.head<2>();
+  for (int s = 0; s < contact.num_sides; ++s) {
+    const Side& side = contact.sides[s];
+    const Subsystem& sub = problem.subsystems[side.subsystem];
+    slide += problem.J(side, 3).topRows<2>() * v.segment(sub.offset, sub.dofs);
+  }
+  return slide.norm();
+}
+
 /// Nothing more to try: the answer, or no time left.
 bool is_final(Status status) { return status == Status::kSolved || status == Status::kTimeBudget; }
 
@@ -146,6 +159,32 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
   if (monitor.best_score() < 0.99 * score_before) std::copy_n(monitor.best_lambda(), island.rows, lambda);
   ws.effort = static_cast<int>(std::min(kMostEffort, 3.0 * ws.effort));
   return Status::kStalled;
+}
+
+bool slip_begins(const Island& island, const double* lambda, const double* w, const GrowVector& v0) {
+  double now = 0.0;
+  for (int i = 0; i < island.num_contacts; ++i) {
+    const double* l = lambda + 3 * i;
+    const double shear = std::hypot(l[0], l[1]);
+    if (l[2] > 0.0 && shear >= island.mu[i] * l[2] * (1.0 - 1e-6))
+      now = std::max(now, std::hypot(w[3 * i], w[3 * i + 1]));
+  }
+  if (!(now > kSlip)) return false;
+  for (int i = 0; i < island.num_contacts; ++i) {
+    if (lambda[3 * i + 2] <= 0.0) continue;
+    const Contact& contact = island.problem->contacts[island.constraints[i].index];
+    if (slide_speed(*island.problem, contact, v0) > kSlidBefore * now) return false;
+  }
+  return true;
+}
+
+bool hold_instead(const Island& island, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
+  if (island.num_contacts < 2 || island.nodes.size() > kCrowd) return false;
+  if (newton_price(island, ws.spn.surrogate.factor()) > kAffordable) return false;
+  std::fill_n(lambda, island.rows, 0.0);  // forces come out even from there
+  if (!hold(island, monitor, ws, lambda)) return false;
+  monitor.force_best(lambda);
+  return true;
 }
 
 }  // namespace almond

@@ -18,7 +18,8 @@
 //
 // Coulomb's law may have several answers, a cube in a hand that holds and one that slides out. With prefer_stick, where
 // the start is far off, the convex problem comes first (CANAL with p = 0): its answer is unique, and if nothing slips
-// in it, it obeys the law.
+// in it, it obeys the law. It comes again where slip begins in an answer: forces that gathered on one corner of a
+// grasp, as warm starts let them, slip where even ones hold.
 //
 // Rounds are separate calls: solve() gives every island its first round before any gets a second one.
 
@@ -52,5 +53,11 @@ inline constexpr int kAutoRounds = 12;
 /// One round from λ (in and out). kStalled means: worth another round.
 Status run_auto_round(const Island& island, const AutoOptions& options, int round, Monitor& monitor,
                       AutoWorkspace& workspace, double* lambda);
+
+/// Whether contacts of the answer (λ, w) slide, and those that bear did not at v0.
+[[nodiscard]] bool slip_begins(const Island& island, const double* lambda, const double* w, const GrowVector& v0);
+
+/// Puts an answer without slip in the place of the monitor's best. False: there is none, or to look costs too much.
+bool hold_instead(const Island& island, Monitor& monitor, AutoWorkspace& workspace, double* lambda);
 
 }  // namespace almond

@@ -32,6 +32,7 @@ struct Workspace::Impl {
   std::vector<std::unique_ptr<IslandScratch>> scratch;  // one per island
   std::unique_ptr<WorkerPool> pool;
   std::vector<double> scratch_v;
+  GrowVector start_v;      // to see slip begin
   std::vector<int> order;  // islands, small ones first
   std::vector<double> cost;
   SolveClock clock;
@@ -266,11 +267,22 @@ void add_inert(const Contact& contact, int index, double& worst, Residuals& sum,
   if (e[2] < 0.0) solution.status = Status::kInfeasible;
 }
 
-/// λ and v of the whole from those of the islands, the counters, and the status of the one that fared worst.
-void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution& solution) {
-  SolveInfo& info = solution.info;
+void count_iterations(const Workspace::Impl& w, SolveInfo& info) {
   int iterations = 0;
-  info.islands = w.islands.count;
+  for (int k = 0; k < w.islands.count; ++k) {
+    const Monitor& monitor = w.scratch[k]->monitor;
+    iterations = std::max(iterations, monitor.iterations);
+    info.newton_steps += monitor.newton_steps;
+    info.pgs_sweeps += monitor.pgs_sweeps;
+    info.admm_iterations += monitor.admm_iterations;
+    info.inner_failures += monitor.inner_failures;
+  }
+  info.iterations += iterations;
+}
+
+/// λ and v of the whole from those of the islands, and the status of the one that fared worst.
+void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution& solution) {
+  solution.info.islands = w.islands.count;
   solution.status = Status::kSolved;
   solution.lambda.setZero(problem.num_rows());
   solution.v.setZero(problem.num_dofs());
@@ -284,11 +296,6 @@ void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
     if (severity(s.status) > severity(solution.status)) solution.status = s.status;
-    iterations = std::max(iterations, s.monitor.iterations);
-    info.newton_steps += s.monitor.newton_steps;
-    info.pgs_sweeps += s.monitor.pgs_sweeps;
-    info.admm_iterations += s.monitor.admm_iterations;
-    info.inner_failures += s.monitor.inner_failures;
     if (island.degenerate) continue;
     const double* best = s.monitor.best_lambda();
     for (int i = 0; i < island.num_constraints; ++i) {
@@ -299,7 +306,6 @@ void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution
     s.reached = measure(island, best, s.final);
     export_velocity(problem, w.islands, island, s.final, w.scratch_v, solution.v);
   }
-  info.iterations += iterations;
 }
 
 void certify(const ContactProblem& problem, const Settings& settings, Workspace::Impl& w, Solution& solution) {
@@ -450,6 +456,19 @@ void run_islands(const Settings& settings, Workspace::Impl& w) {
   }
 }
 
+/// An answer in which slip begins is exchanged for one that holds, where there is one. Whether any was.
+bool hold_islands(Workspace::Impl& w) {
+  bool any = false;
+  for (int k = 0; k < w.islands.count && !w.clock.expired(); ++k) {
+    const Island& island = w.islands.islands[k];
+    IslandScratch& s = *w.scratch[k];
+    if (s.status != Status::kSolved || s.monitor.iterations == 0) continue;
+    if (slip_begins(island, s.monitor.best_lambda(), s.final.w.data(), w.start_v))
+      any |= hold_instead(island, s.monitor, s.work, s.lambda.data());
+  }
+  return any;
+}
+
 }  // namespace
 
 Status solve(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution) {
@@ -476,6 +495,10 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
   if (may_idle && solution.v.size() == problem.num_dofs() && solution.v.allFinite())
     choose_idle(problem, solution, w.idle);
   if (w.idle.count > 0) w.start = solution.lambda;
+  const bool may_hold = settings.prefer_stick && settings.solver == SolverKind::kAuto && warm &&
+                        !settings.fixed_iterations && !settings.trace && solution.v.size() == problem.num_dofs() &&
+                        solution.v.allFinite();
+  if (may_hold) w.start_v = solution.v;
   for (int round = 0;; ++round) {
     const double begin = w.clock.watch.elapsed_ms();
     compile_islands(problem, compile, w.islands);
@@ -484,6 +507,8 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
     info.setup_ms += w.clock.watch.elapsed_ms() - begin;
     run_islands(settings, w);
     export_solution(problem, w, solution);
+    if (may_hold && hold_islands(w)) export_solution(problem, w, solution);
+    count_iterations(w, info);
     if (!wake_idle(problem, solution.v, w.idle)) break;
     if (round == kMostWakings) w.idle.clear();
     // Where the law has several answers, the one near the start and not what came of fewer contacts.
