@@ -23,11 +23,13 @@ struct Heap {
   const char* file;   // below the folder of robots
   int robots;
   double apart[3], height;  // [m]
+  int least, most;          // contacts of its problems; 0: at least half as many as there ever are
 };
-inline constexpr Heap kHeaps[] = {{"Laikago", "laikago_description/urdf/laikago.urdf", 8, {0.75, 0.55, 0.65}, 0.5},
-                                  {"Laikago", "laikago_description/urdf/laikago.urdf", 27, {0.75, 0.55, 0.65}, 0.5},
-                                  {"Talos", "talos_data/robots/talos_full_v2_box.urdf", 8, {1.0, 1.2, 2.0}, 1.3}};
-/// Problems of the part of the fall with the most contacts.
+inline constexpr Heap kHeaps[] = {
+    {"Laikago", "laikago_description/urdf/laikago.urdf", 8, {0.75, 0.55, 0.65}, 0.5, 80, 100},
+    {"Laikago", "laikago_description/urdf/laikago.urdf", 27, {0.75, 0.55, 0.65}, 0.5, 0, 0},
+    {"Talos", "talos_data/robots/talos_full_v2_box.urdf", 8, {1.0, 1.2, 2.0}, 1.3, 0, 0}};
+/// Problems of the fall, evenly over the steps with as many contacts as the heap asks for.
 [[nodiscard]] std::vector<BenchProblem> make_heap_cases(const Heap& heap, int count, const BenchOptions& options);
 /// Whether the robots are installed; else what to do.
 [[nodiscard]] bool have_robots(std::string& why);

@@ -70,13 +70,27 @@ struct Splitting {
   const char* name;
   SolverKind kind;
   int threads;
-  bool split;  // bodies that touch within a robot
+  bool split, dense;  // bodies that touch within a robot; no notice of its tree
 };
-constexpr Splitting kSplittings[] = {{"SubADMM", SolverKind::kSubAdmm, 1, false},
-                                     {"No Sub", SolverKind::kAdmmNoSub, 1, false},
-                                     {"No Body", SolverKind::kAdmmNoBody, 1, false},
-                                     {"SubADMM, 2 threads", SolverKind::kSubAdmm, 2, false},
-                                     {"SubADMM, split bodies", SolverKind::kSubAdmm, 1, true}};
+constexpr Splitting kSplittings[] = {{"SubADMM", SolverKind::kSubAdmm, 1, false, false},
+                                     {"No Sub", SolverKind::kAdmmNoSub, 1, false, false},
+                                     {"No Body", SolverKind::kAdmmNoBody, 1, false, false},
+                                     {"SubADMM, 2 threads", SolverKind::kSubAdmm, 2, false, false},
+                                     {"SubADMM, split bodies", SolverKind::kSubAdmm, 1, true, false},
+                                     {"SubADMM, dense", SolverKind::kSubAdmm, 1, false, true}};
+
+bool is_between(const Contact& contact) {
+  return contact.num_sides == 2 && contact.sides[0].subsystem != contact.sides[1].subsystem;
+}
+
+/// The same problems without contacts between two robots.
+std::vector<BenchProblem> leave_floor(std::vector<BenchProblem> cases) {
+  for (BenchProblem& one : cases) {
+    std::vector<Contact>& contacts = one.problem.contacts;
+    contacts.erase(std::remove_if(contacts.begin(), contacts.end(), is_between), contacts.end());
+  }
+  return cases;
+}
 
 Cost run_iterations(const std::vector<BenchProblem>& cases, const Splitting& splitting, int repeats,
                     const BenchOptions& options) {
@@ -86,6 +100,7 @@ Cost run_iterations(const std::vector<BenchProblem>& cases, const Splitting& spl
   settings.fixed_iterations = true;
   settings.threads = splitting.threads;
   settings.admm_split_bodies = splitting.split;
+  settings.admm_dense = splitting.dense;
   settings.admm_relax = 1.0;  // all as the paper has it
   settings.admm_anderson = 0;
   Cost cost;
@@ -196,23 +211,23 @@ Report run_subadmm_ablation(const BenchOptions& options) {
   report.title = "What splitting is worth (Sec. VII-D, Table III)";
   report.lead =
       "Laikagos (the URDF of example-robot-data, 18 degrees of freedom each, boxes, cylinders and spheres) are dropped "
-      "as "
-      "a cube of 8 or 27 robots; 100 plain iterations on problems of the fall, from a cold start, everything counted. "
-      "No "
-      "Sub factors the whole system as a dense matrix, No Body each robot without using its tree. Ours keeps what maps "
-      "a "
-      "robot's impulses to the velocities of its contacts, so that an iteration hardly ever goes along the tree: the "
-      "larger the tree, the more that leaves out, which 8 Talos of 49 degrees of freedom are here for. The last row "
-      "gives "
-      "each of two bodies of one robot that touch a slack of its own, as the paper does (31); ours lets them share "
-      "one.";
+      "as a cube of 8 or 27 robots; 100 plain iterations on problems of the fall, of 8 Laikago on those with 80 to 100 "
+      "contacts, from a cold start, everything counted. No Sub factors the whole system as a dense matrix. No Body "
+      "factors the dense matrix of each robot, and finds its velocities by substitution in every iteration. Ours keeps "
+      "what maps a robot's impulses to the velocities of its contacts, so that an iteration hardly ever goes along the "
+      "tree. That alone is most of the gain where robots are small, as the row shows in which it takes no notice of "
+      "the "
+      "tree (dense); the larger the tree, the more its zeros are worth, which 8 Talos of 49 degrees of freedom are "
+      "here "
+      "for. With split bodies each of two bodies of one robot that touch has a slack of its own, as the paper does "
+      "(31); ours lets them share one.";
   std::string why;
   if (!have_robots(why)) {
     report.notes.push_back(why);
     return report;
   }
-  const double paper_times[] = {0.435, 1.21, 0.638, kNaN, kNaN};
-  const double paper_decades[] = {4.8802, 4.8817, 4.8562, kNaN, kNaN};
+  const double paper_times[] = {0.435, 1.21, 0.638, kNaN, kNaN, kNaN};
+  const double paper_decades[] = {4.8802, 4.8817, 4.8562, kNaN, kNaN, kNaN};
   Table table{"table3",
               "Table III: time of 100 iterations and residual",
               "Means over the problems; time in ms, residual as -log10; ratio: time by that of SubADMM.",
@@ -245,15 +260,27 @@ Report run_subadmm_ablation(const BenchOptions& options) {
                             count_cell(mean(contacts)), ratio_cell(times[k] / cholesky)});
     }
     if (of_paper) {
-      report.add_claim(of + ": 80 to 100 contacts", "80 to 100",
-                       count_cell(quantile(contacts, 0.0)).text + " to " + count_cell(quantile(contacts, 1.0)).text +
-                           ", mean " + count_cell(mean(contacts)).text,
-                       mean(contacts) >= 80.0 && mean(contacts) <= 100.0, "the mean is");
       report.add_claim(of + ": all three end at the same residual", "4.88, 4.88, 4.86 (-log10)",
                        decimal_cell(digits[0], 2).text + ", " + decimal_cell(digits[1], 2).text + ", " +
                            decimal_cell(digits[2], 2).text,
                        std::abs(digits[0] - digits[1]) < 0.25 && std::abs(digits[0] - digits[2]) < 0.25,
                        "within a quarter of a decade of each other");
+      const std::vector<BenchProblem> floor = leave_floor(cases);
+      double between = 0.0, all = 0.0;
+      for (const BenchProblem& problem : cases) {
+        const std::vector<Contact>& list = problem.problem.contacts;
+        between += static_cast<double>(std::count_if(list.begin(), list.end(), is_between));
+        all += static_cast<double>(list.size());
+      }
+      const auto apart = [&](const Splitting& splitting) {
+        return decimal_cell(mean(run_iterations(floor, splitting, 1, options).decades), 2).text;
+      };
+      report.notes.push_back(of + ": " + count_cell(100.0 * between / all).text +
+                             " of 100 contacts are between two "
+                             "robots. There SubADMM and No Body keep a slack for either side and No Sub one for both, "
+                             "which is another iteration and a slightly faster one. On the same problems without these "
+                             "contacts SubADMM, No Sub and No Body end at " +
+                             apart(kSplittings[0]) + ", " + apart(kSplittings[1]) + " and " + apart(kSplittings[2]));
     }
     const double least_sub = heap.robots == 27 ? 4.0 : 3.0;
     report.add_claim(of + ": faster than No Sub",

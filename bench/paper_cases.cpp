@@ -181,10 +181,13 @@ std::vector<BenchProblem> make_heap_cases(const Heap& heap, int count, const Ben
     contacts.push_back(sim.step().contacts);
   }
   // Evenly over the time in which they lie on the ground and on each other.
-  const int least = *std::max_element(contacts.begin(), contacts.end()) / 2;
+  const int ever = *std::max_element(contacts.begin(), contacts.end());
+  const int least = heap.least > 0 ? heap.least : ever / 2, most = heap.most > 0 ? heap.most : ever;
   std::vector<int> busy;
   for (int k = 0; k < kSteps; ++k)
-    if (contacts[k] >= least) busy.push_back(k);
+    if (contacts[k] >= least && contacts[k] <= most) busy.push_back(k);
+  require(!busy.empty(), std::string(heap.robot) + ": no step of the fall has " + std::to_string(least) + " to " +
+                             std::to_string(most) + " contacts, at most " + std::to_string(ever));
   std::vector<BenchProblem> cases;
   std::string name = heap.robot + std::to_string(heap.robots);
   name[0] = static_cast<char>(std::tolower(name[0]));

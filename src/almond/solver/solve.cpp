@@ -75,8 +75,11 @@ SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
   o.max_iterations = settings.fixed_iterations ? settings.max_iterations : kFirstOrderLimit;
   o.keep = settings.warm_start;  // the penalty that served the neighbouring problem
   o.pseudo_density = settings.admm_pseudo_density;
-  const bool dense = settings.solver == SolverKind::kAdmmNoBody || settings.solver == SolverKind::kAdmmNoSub;
-  o.tree_path = dense ? TreePath::kDense : settings.admm_aba ? TreePath::kArticulated : TreePath::kCheapest;
+  const bool dense = settings.solver == SolverKind::kAdmmNoSub || settings.admm_dense;
+  o.tree_path = settings.solver == SolverKind::kAdmmNoBody ? TreePath::kSolve
+                : dense                                    ? TreePath::kDense
+                : settings.admm_aba                        ? TreePath::kArticulated
+                                                           : TreePath::kCheapest;
   o.pool = pool;
   return o;
 }
