@@ -46,6 +46,10 @@ Model make_model(Pouring& p) {
   const Material glass{0.6, 0.0}, steel{0.3, 0.0};
   builder.add_ground(Plane{});
   builder.add_ground(Box{{0.17, 0.40, 0.02}}, make_translation(0.37, 0.0, kTable - 0.02));
+  constexpr double kLeg = (kTable - 0.04) / 2.0;
+  for (const double x : {-0.14, 0.14})
+    for (const double y : {-0.37, 0.37})
+      builder.add_ground(Box{{0.015, 0.015, kLeg}}, make_translation(0.37 + x, y, kLeg));
   p.bottle = builder.add_solid("bottle", make_sdf_shape(make_pouring_bottle()), kBottleMass,
                                make_translation(kBottleAt), glass);
   p.jar = builder.add_solid("jar", make_sdf_shape(make_cup(kJarFoot, kJarRim, kJarHeight, kJarWall)), kJarMass,
