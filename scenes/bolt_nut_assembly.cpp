@@ -11,6 +11,7 @@
 #include "almond/model/thread.hpp"
 #include "almond/task/inverse_kinematics.hpp"
 #include "almond/task/phases.hpp"
+#include "scenes/memory.hpp"
 #include "scenes/robots.hpp"
 #include "scenes/tasks.hpp"
 
@@ -251,6 +252,9 @@ Scene make_assembly(const std::vector<double>& given, std::uint64_t /*seed*/) {
   scene.has_task = true;
   scene.control = [run](Simulation& sim) { advance(run->task, sim); };
   scene.observe = [run](Simulation& sim, const StepReport& report) { watch(sim, report, *run); };
+  scene.remember = [run](Memory& memory) {
+    memory(run->task, run->seen, run->q, run->contact, run->planned_angle, run->planned_height);
+  };
   scene.judge = [run](Simulation& sim) {
     advance(run->task, sim);
     const Seen& seen = run->seen;

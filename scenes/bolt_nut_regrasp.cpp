@@ -9,6 +9,7 @@
 #include "almond/model/thread.hpp"
 #include "almond/task/inverse_kinematics.hpp"
 #include "almond/task/phases.hpp"
+#include "scenes/memory.hpp"
 #include "scenes/robots.hpp"
 #include "scenes/tasks.hpp"
 
@@ -154,6 +155,10 @@ Scene make_regrasp(const std::vector<double>& given, std::uint64_t /*seed*/) {
     if (sim.state().steps > 1) run->turned -= std::remainder(angle - run->angle, kTurn);  // clockwise from above
     run->angle = angle;
     run->deepest = std::max(run->deepest, report.penetration);
+  };
+  scene.remember = [run](Memory& memory) {
+    memory(run->task, run->q, run->planned, run->way, run->yaw, run->turned, run->angle, run->before, run->slip,
+           run->deepest);
   };
   scene.judge = [run](Simulation& sim) {
     advance(run->task, sim);

@@ -8,6 +8,7 @@
 #include "almond/base/check.hpp"
 #include "almond/task/phases.hpp"
 #include "scenes/dish_cell.hpp"
+#include "scenes/memory.hpp"
 #include "scenes/tasks.hpp"
 
 namespace almond::scenes {
@@ -207,6 +208,16 @@ Outcome judge(Simulation& sim, PilingRun& run) {
   return outcome;
 }
 
+void remember(Memory& memory, PilingRun& run) {
+  memory(run.task, run.q, run.palm, run.fingers, run.squeeze, run.weight, run.way, run.finger_way);
+  Move& move = run.move;
+  memory(move.palm, move.durations, move.fingers, move.begin, move.duration, move.squeeze, move.weight, move.ramp_begin,
+         move.ramp);
+  memory(run.from_squeeze, run.from_weight, run.carried, run.piled, run.watch_rest);
+  Seen& seen = run.seen;
+  memory(seen.held, seen.slip, seen.turn, seen.deepest, seen.squares, seen.samples, seen.placed);
+}
+
 Scene make_piling(const std::vector<double>& given, std::uint64_t /*seed*/) {
   const auto check = [](const char* name, double value, double low, double high) {
     require(value >= low && value <= high, std::string("scene \"dish_piling\": ") + name + " is " + to_text(value) +
@@ -250,6 +261,7 @@ Scene make_piling(const std::vector<double>& given, std::uint64_t /*seed*/) {
   scene.has_task = true;
   scene.control = [run](Simulation& sim) { advance(run->task, sim); };
   scene.observe = [run](Simulation& sim, const StepReport& report) { watch(sim, report, *run); };
+  scene.remember = [run](Memory& memory) { remember(memory, *run); };
   scene.judge = [run](Simulation& sim) { return judge(sim, *run); };
   const int first = run->cell.hand.first_body, flange = run->cell.panda.flange;
   scene.make_looks = [first, flange] {

@@ -8,6 +8,7 @@
 #include "almond/base/check.hpp"
 #include "almond/model/profile.hpp"
 #include "scenes/bottle.hpp"
+#include "scenes/memory.hpp"
 #include "scenes/pouring_task.hpp"
 #include "scenes/robots.hpp"
 #include "scenes/tasks.hpp"
@@ -135,6 +136,9 @@ Scene make_pouring_scene(const PouringOptions& options) {
   scene.observe = [p](Simulation& sim, const StepReport& report) {
     p->deepest = std::max(p->deepest, report.penetration);
     if (p->held) watch_grasp(*p, sim);
+  };
+  scene.remember = [p](Memory& memory) {
+    memory(p->task, p->q, p->tool, p->way, p->joint_way, p->ik_error, p->held, p->X_PB, p->slip, p->turn, p->deepest);
   };
   scene.judge = [p](Simulation& sim) { return judge(*p, sim); };
   scene.make_looks = [options] { return g1_looks(g1_options(options.stiffness)); };

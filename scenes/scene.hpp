@@ -11,6 +11,8 @@
 
 namespace almond::scenes {
 
+class Memory;  // memory.hpp
+
 struct Metric {
   std::string name;  // ends with its unit: sink_mm
   double value;
@@ -36,9 +38,11 @@ struct Scene {
   int steps = 720;  // of a run without --steps
   /// Before each step: inputs from the time and the state. May be empty.
   std::function<void(Simulation&)> control;
-  bool has_task = false;  // `control` remembers how far it is, which no state holds: it cannot go on from one
+  bool has_task = false;  // `control` remembers how far it is: it cannot go on from a state alone
   /// After each step. May be empty.
   std::function<void(Simulation&, const StepReport&)> observe;
+  /// Writes or reads what the others remember between steps. Empty: nothing.
+  std::function<void(Memory&)> remember;
   /// After the last step. May be empty.
   std::function<Outcome(Simulation&)> judge;
   /// What is only seen: reads meshes, so it is called where something is drawn. May be empty.

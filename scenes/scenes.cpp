@@ -8,6 +8,7 @@
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "scenes/bottle.hpp"
+#include "scenes/memory.hpp"
 #include "scenes/parts.hpp"
 #include "scenes/scene.hpp"
 #include "scenes/tasks.hpp"
@@ -86,6 +87,7 @@ void watch_slip(Scene& scene, const std::string& body, int settled) {
   scene.observe = [=](Simulation& sim, const StepReport&) {
     if (sim.state().steps == settled) *seen = {offset_in_hand(sim, body), sim.state().time};
   };
+  scene.remember = [seen](Memory& memory) { memory(*seen); };
   scene.judge = [=](Simulation& sim) {
     Outcome outcome;
     const double slip = offset_in_hand(sim, body);
@@ -136,6 +138,7 @@ Scene make_nut(const Values& values, std::uint64_t /*seed*/) {
     seen->turned += sim.options().dt * sim.state().v[5];
     seen->deepest = std::max(seen->deepest, report.penetration);
   };
+  scene.remember = [seen](Memory& memory) { memory(*seen); };
   scene.judge = [seen, start](Simulation& sim) {
     Outcome outcome;
     outcome.metrics = {{"turns", seen->turned / (2.0 * 3.14159265358979323846)},
@@ -212,6 +215,7 @@ Scene make_ball(const Values& values, std::uint64_t /*seed*/) {
     seen->landed = seen->landed || report.active > 0;
     if (seen->landed) seen->rebound = std::max(seen->rebound, height);
   };
+  scene.remember = [seen](Memory& memory) { memory(*seen); };
   scene.judge = [seen](Simulation&) {
     Outcome outcome;
     outcome.metrics = {{"deepest_mm", 1e3 * std::max(0.0, -seen->lowest)}, {"rebound_mm", 1e3 * seen->rebound}};
@@ -263,6 +267,9 @@ Scene make_spheres(const Values& values, std::uint64_t seed) {
     }
     sums->deepest = std::max(sums->deepest, report.penetration);
   };
+  scene.remember = [sums](Memory& memory) {
+    memory(sums->speed2, sums->held2, sums->depth, sums->deepest, sums->samples, sums->held, sums->points);
+  };
   scene.judge = [sums](Simulation& sim) {
     Outcome outcome;
     int inside = 0;
@@ -306,6 +313,7 @@ Scene with_energy(Model model, int steps, double allowed) {
   scene.control = [start](Simulation& sim) {
     if (std::isnan(*start)) *start = sim.energy().total();
   };
+  scene.remember = [start](Memory& memory) { memory(*start); };
   scene.judge = [start, allowed](Simulation& sim) { return judge_energy(sim, *start, allowed); };
   return scene;
 }
@@ -318,6 +326,7 @@ Scene make_four_bar(const Values& values, std::uint64_t /*seed*/) {
     const Kinematics& kin = sim.kinematics();
     *worst = std::max(*worst, (kin.X_WB[pin.a] * pin.X_a.p - kin.X_WB[pin.b] * pin.X_b.p).norm());
   };
+  scene.remember = [worst](Memory& memory) { memory(*worst); };
   scene.judge = [worst](Simulation&) {
     Outcome outcome;
     outcome.metrics = {{"worst_opening_mm", 1e3 * *worst}};
@@ -340,6 +349,7 @@ Scene make_quadrupeds(const Values& values, std::uint64_t seed) {
     seen->deepest = std::max(seen->deepest, report.penetration);
     seen->residual = std::max(seen->residual, report.residual);
   };
+  scene.remember = [seen](Memory& memory) { memory(*seen); };
   scene.judge = [seen](Simulation& sim) {
     Outcome outcome;
     outcome.metrics = {{"deepest_mm", 1e3 * seen->deepest},

@@ -78,6 +78,19 @@ double read_number(nb::handle value, const std::string& name) {
   return number;
 }
 
+std::uint64_t read_seed(nb::handle value, const std::string& name) {
+  // NumPy's integers come through __index__; a float does not, even where it is whole.
+  PyObject* index = PyBool_Check(value.ptr()) ? nullptr : PyNumber_Index(value.ptr());
+  const nb::object number = nb::steal(index);
+  std::uint64_t seed = 0;
+  if (index == nullptr || !nb::try_cast(number, seed)) {
+    PyErr_Clear();
+    raise_value_error(name + ": is " + nb::cast<std::string>(nb::repr(value)) +
+                      ", expected a whole number from 0 to 2**64 - 1");
+  }
+  return seed;
+}
+
 std::string read_name(nb::handle value, const std::string& place) {
   std::string name;
   if (!nb::try_cast(value, name))

@@ -30,6 +30,8 @@ using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 [[nodiscard]] VecX read_vector(nb::handle value, const std::string& name, std::int64_t size = -1);
 [[nodiscard]] Vec3 read_vec3(nb::handle value, const std::string& name);
 [[nodiscard]] double read_number(nb::handle value, const std::string& name);
+/// A whole number from 0 to 2⁶⁴ - 1.
+[[nodiscard]] std::uint64_t read_seed(nb::handle value, const std::string& name = "seed");
 /// A key of the dict `place`.
 [[nodiscard]] std::string read_name(nb::handle value, const std::string& place);
 /// 3 x 3, or the diagonal of one.

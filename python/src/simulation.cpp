@@ -9,6 +9,7 @@
 #include "almond/view/replay.hpp"
 #include "parts.hpp"
 #include "scenes/file_scene.hpp"
+#include "snapshot.hpp"
 
 namespace almond::python {
 namespace {
@@ -18,8 +19,14 @@ constexpr auto kSignalGap = std::chrono::milliseconds(50);  // between looks for
 
 /// A simulation with what a scene adds to it.
 struct PySimulation {
-  explicit PySimulation(scenes::Scene s, std::uint64_t seed, std::vector<Look> l = {}, std::vector<Control> c = {})
-      : scene(std::move(s)), simulation(scene.model, scene.options, seed), looks(std::move(l)), controls(std::move(c)) {
+  explicit PySimulation(scenes::Scene s, std::uint64_t start_seed, std::vector<Look> l = {},
+                        std::vector<Control> c = {})
+      : scene(std::move(s)),
+        simulation(scene.model, scene.options, start_seed),
+        looks(std::move(l)),
+        controls(std::move(c)),
+        seed(start_seed),
+        start_memory(read_memory(scene)) {
     if (simulation.inputs().wrenches.empty()) simulation.inputs().wrenches.resize(scene.model.bodies.size());
     wrenches.setZero(static_cast<Eigen::Index>(scene.model.bodies.size()), 6);
   }
@@ -29,13 +36,16 @@ struct PySimulation {
   std::vector<Look> looks;
   std::vector<Control> controls;
   std::vector<std::string> notes;
-  MatXr wrenches;  // (bodies, 6): force, torque
+  std::uint64_t seed;        // that reset() begins with
+  std::string start_memory;  // of the script
+  MatXr wrenches;            // (bodies, 6): force, torque
   StepReport report;
   std::unique_ptr<Replay> replay;
   bool scripted = true;  // the scene's own control acts
   std::atomic<bool> busy{false};
 
   [[nodiscard]] const Model& model() const { return simulation.model(); }
+  [[nodiscard]] World world() { return {scene, simulation, wrenches}; }
 };
 
 nb::object in_python(const char* function) { return nb::module_::import_("almond._load").attr(function); }
@@ -152,16 +162,6 @@ nb::handle named(nb::handle value, const char* name, int size) {
   return value;
 }
 
-void assign(const State& from, State& to) {
-  std::copy_n(from.q.data(), from.q.size(), to.q.data());
-  std::copy_n(from.v.data(), from.v.size(), to.v.data());
-  to.time = from.time;
-  to.steps = from.steps;
-  to.contacts = from.contacts;
-  to.rows = from.rows;
-  to.rng = from.rng;
-}
-
 /// What there is to see. Meshes of a scene's robots are read when somebody looks.
 std::vector<Look> looks_of(PySimulation& self) {
   if (self.looks.empty() && self.scene.make_looks) self.looks = self.scene.make_looks();
@@ -179,6 +179,16 @@ std::string make_html(PySimulation& self, const std::string& title) {
     bytes = make_still(self.simulation, looks_of(self), title, facts);
   }
   return make_page({bytes});
+}
+
+/// A script that is asked how it went may act; nothing of that stays.
+scenes::Outcome judge(PySimulation& self) {
+  const Inputs inputs = self.simulation.inputs();
+  const std::string memory = read_memory(self.scene);
+  const scenes::Outcome outcome = self.scene.judge(self.simulation);
+  set_memory(self.scene, memory);
+  assign(inputs, self.simulation.inputs());
+  return outcome;
 }
 
 using PySimulationPtr = std::unique_ptr<PySimulation>;
@@ -416,25 +426,29 @@ void add_simulation(nb::module_& m) {
           "save",
           [](PySimulation& s) {
             const Busy busy(s.busy, "this simulation");
-            const std::string bytes = serialize(s.simulation.state());
+            const std::string bytes = take_snapshot(s.world());
             return nb::bytes(bytes.data(), bytes.size());
           },
-          "The whole state as bytes; stepping on from it gives the same bits.")
+          "The whole state as bytes, with targets, wrenches and how far the scene's script is; stepping on from it "
+          "gives "
+          "the same bits.")
       .def(
           "restore",
           [](PySimulation& s, const nb::bytes& bytes) {
             const Busy busy(s.busy, "this simulation");
-            assign(deserialize(std::string(bytes.c_str(), bytes.size()), s.model(), "restore"), s.simulation.state());
+            restore_snapshot(std::string(bytes.c_str(), bytes.size()), s.world());
           },
-          nb::arg("state"), "Back to a state of save().")
+          nb::arg("state"), "Back to a state of save(); a file of `almond run --save-state` does as well.")
       .def(
           "reset",
-          [](PySimulation& s, std::uint64_t seed) {
+          [](PySimulation& s, nb::handle seed) {
             const Busy busy(s.busy, "this simulation");
-            assign(make_state(s.model(), seed), s.simulation.state());
+            restart(seed.is_none() ? s.seed : read_seed(seed), s.start_memory, s.world());
             s.report = {};
           },
-          nb::arg("seed") = 0, "Back to the model's start.")
+          nb::arg("seed") = nb::none(), nb::sig("def reset(self, seed: int | None = None) -> None"),
+          "Back to the start: the model's state and targets, no wrenches, the script at its beginning; the seed it was "
+          "made with unless one is given.")
       .def_prop_ro(
           "hash",
           [](PySimulation& s) {
@@ -483,7 +497,7 @@ void add_simulation(nb::module_& m) {
           [](PySimulation& s) -> nb::object {
             const Busy busy(s.busy, "this simulation");
             if (!s.scene.judge) return nb::none();
-            const scenes::Outcome outcome = s.scene.judge(s.simulation);
+            const scenes::Outcome outcome = judge(s);
             nb::dict d;
             if (outcome.success) {
               d["success"] = *outcome.success;
