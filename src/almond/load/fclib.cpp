@@ -245,8 +245,14 @@ ContactProblem read_global(const Hdf5File& file, const std::string& path, LoadRe
 
 ContactProblem read_fclib(const std::string& path, LoadReport& report) {
   const Hdf5File file = Hdf5File::open(path);
-  if (file.has("fclib_global")) return read_global(file, path, report);
-  if (file.has("fclib_local")) return read_local(file, report);
+  const auto named = [&](ContactProblem problem, const std::string& root) {
+    // Titles of others describe whole collections.
+    if (file.text(root + "/info/description") == kWrittenByUs) problem.name = file.text(root + "/info/title");
+    if (problem.name == kNoName) problem.name.clear();
+    return problem;
+  };
+  if (file.has("fclib_global")) return named(read_global(file, path, report), "fclib_global");
+  if (file.has("fclib_local")) return named(read_local(file, report), "fclib_local");
   std::string found;
   for (const std::string& name : file.members("/")) found += (found.empty() ? "" : ", ") + quote(name);
   throw Error(path + ": neither group \"fclib_local\" nor \"fclib_global\" is there" +

@@ -13,6 +13,10 @@
 
 namespace almond {
 
+// What our own files say in `info`.
+inline constexpr const char* kWrittenByUs = "written by almond";
+inline constexpr const char* kNoName = "contact problem";
+
 [[nodiscard]] ContactProblem read_fclib(const std::string& path, LoadReport& report);
 void write_fclib(const ContactProblem& problem, const std::string& path, FclibForm form);
 

@@ -45,8 +45,8 @@ void write_common(Hdf5File& file, const std::string& root, const ContactProblem&
   file.write(root + "/spacedim", std::vector<int>{3});
   file.write(root + "/vectors/mu", mu);
   file.make_group(root + "/info");
-  file.write(root + "/info/title", problem.name.empty() ? std::string("contact problem") : problem.name);
-  file.write(root + "/info/description", std::string("written by almond"));
+  file.write(root + "/info/title", problem.name.empty() ? std::string(kNoName) : problem.name);
+  file.write(root + "/info/description", std::string(kWrittenByUs));
   file.write(root + "/info/math_info", std::string(" "));
 }
 

@@ -140,6 +140,21 @@ int Hdf5File::integer(const std::string& name) const {
   return values[0];
 }
 
+std::string Hdf5File::text(const std::string& name) const {
+  constexpr std::size_t kLongest = 4096;
+  if (!has(name)) return {};
+  const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset.ok()) return {};
+  const Handle type(H5Dget_type(dataset.get()), H5Tclose);
+  const Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  if (!type.ok() || !space.ok() || H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0 ||
+      H5Sget_simple_extent_npoints(space.get()) != 1 || H5Tget_size(type.get()) > kLongest)
+    return {};
+  std::string text(H5Tget_size(type.get()), '\0');
+  if (H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) return {};
+  return text.substr(0, text.find('\0'));
+}
+
 void Hdf5File::make_group(const std::string& name) {
   const Handle group(H5Gcreate2(file_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
   require(group.ok(), where(name) + ": cannot be written");

@@ -23,6 +23,8 @@ class Hdf5File {
   [[nodiscard]] std::vector<double> doubles(const std::string& name) const;
   [[nodiscard]] std::vector<int> integers(const std::string& name) const;
   [[nodiscard]] int integer(const std::string& name) const;
+  /// Of a text of fixed length; empty where there is none.
+  [[nodiscard]] std::string text(const std::string& name) const;
   /// "path: dataset "name"", the start of messages.
   [[nodiscard]] std::string where(const std::string& name) const;
 
