@@ -5,10 +5,12 @@ threads and Ray, on any number of workers, give the same bits; it is also what i
 """
 
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
 import sys
+import threading
 import time
 
 import numpy as np
@@ -56,12 +58,21 @@ def _control(sims, policy, observation):
     return checked
 
 
-def run_shard(task, shard):
-    """All worlds of one shard, step by step together; {name: array with a row per world}."""
+class _Stopped(Exception):
+    """The call that this shard belongs to is over."""
+
+
+def run_shard(task, shard, stop=None):
+    """All worlds of one shard, step by step together; {name: array with a row per world}. Ends early where stop.is_set()."""
+
+    def check():
+        if stop is not None and stop.is_set():
+            raise _Stopped
+
     first, last = shard * task["shard"], min(task["n"], (shard + 1) * task["shard"])
-    indices = np.arange(first, last)
     sims, rngs, parameters = [], [], []
-    for index in indices:
+    for index in range(first, last):
+        check()
         world = np.random.SeedSequence([task["seed"], int(index)])
         sim = _make_simulation(task["model"], int(world.generate_state(1, np.uint64)[0] >> np.uint64(1)), task["options"])
         rng = np.random.default_rng(world)
@@ -71,6 +82,7 @@ def run_shard(task, shard):
         sims.append(sim)
         rngs.append(rng)
         parameters.append(said or {})
+    indices = np.arange(first, last)
     sizes = {(len(s.q), len(s.v), len(s.target)) for s in sims}
     if len(sizes) > 1:
         raise ValueError(f"model: worlds {first} to {last - 1} differ in size, expected models of one kind")
@@ -100,6 +112,7 @@ def run_shard(task, shard):
             keep(_control(sims, task["policy"], {**seen, "index": indices, "step": k * every, "rng": rngs}))
         for world, sim in enumerate(sims):
             for _ in range(every):  # one by one, so that the worst of all steps is seen
+                check()
                 report = sim.step()
                 residual[world] = max(residual[world], report.residual)
                 solved[world] &= report.solved
@@ -111,12 +124,20 @@ def run_shard(task, shard):
 
 
 def _run_threads(task, missing, workers, done):
+    stop = threading.Event()
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        futures = {pool.submit(run_shard, task, shard): shard for shard in missing}
+        pending = {}
         try:
-            for future in concurrent.futures.as_completed(futures):
-                done(futures.pop(future), future.result())
+            while True:
+                for shard in itertools.islice(missing, 2 * workers - len(pending)):  # few at once: there may be millions
+                    pending[pool.submit(run_shard, task, shard, stop)] = shard
+                if not pending:
+                    return
+                ready, _ = concurrent.futures.wait(pending, return_when=concurrent.futures.FIRST_COMPLETED)
+                for future in ready:
+                    done(pending.pop(future), future.result())
         except BaseException:
+            stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 
@@ -135,12 +156,14 @@ def _run_ray(task, missing, workers, done, options):
         # A worker that dies is tried again elsewhere; an exception of the user's code is not.
         remote = ray.remote(run_shard).options(**{"max_retries": 5, "retry_exceptions": False, **(options or {})})
         shared = ray.put(task)
-        waiting, pending = list(reversed(missing)), {}
+        pending = {}
         ahead = 4 * max(1, workers or int(ray.cluster_resources().get("CPU", 1)))
-        while waiting or pending:
-            while waiting and len(pending) < ahead:  # few at once: finished ones are held in memory until they are written
-                shard = waiting.pop()
+        while True:
+            # Few at once: finished ones are held in memory until they are written.
+            for shard in itertools.islice(missing, ahead - len(pending)):
                 pending[remote.remote(shared, shard)] = shard
+            if not pending:
+                break
             ready, _ = ray.wait(list(pending), num_returns=1)
             for reference in ready:
                 done(pending.pop(reference), ray.get(reference))
@@ -256,19 +279,21 @@ def rollout(
     if folder is not None:
         folder = pathlib.Path(folder)
         _open_folder(folder, {"model": name, **sizes, "format": format, "options": {k: repr(v) for k, v in sorted(options.items())}})
-        for k in range(count):
-            file = folder / f"shard_{k:06d}.{format}"
-            if file.exists() and read_shard(file) is not None:
-                results[k] = file
-    missing = [k for k in range(count) if k not in results]
+        for file in folder.glob(f"shard_*.{format}"):
+            number = file.stem.removeprefix("shard_")
+            if number.isdigit() and int(number) < count and read_shard(file) is not None:
+                results[int(number)] = file
+    already = set(results)
+    complete = len(already) == count
+    missing = (k for k in range(count) if k not in already)
     bar = _Progress(progress, n, sum(min(n, (k + 1) * shard) - k * shard for k in results))
 
     def done(k, arrays):
         results[k] = arrays if folder is None else write_shard(folder / f"shard_{k:06d}.{format}", arrays)
         bar.add(len(arrays["index"]))
 
-    if missing and backend == "ray":
+    if not complete and backend == "ray":
         _run_ray(task, missing, workers, done, ray_options)
-    elif missing:
+    elif not complete:
         _run_threads(task, missing, workers or os.cpu_count() or 1, done)
     return Rollouts([results[k] for k in range(count)])

@@ -84,6 +84,13 @@ class Rollouts:
         """Of the arrays that each shard holds."""
         return list(next(iter(self)))
 
+    def keys(self):
+        """The same as names: with it, dict(rollouts) holds all arrays."""
+        return self.names
+
+    def __contains__(self, name):
+        return name in self.names
+
     def __iter__(self):
         for shard in self._shards:
             arrays = shard if isinstance(shard, dict) else read_shard(shard)
