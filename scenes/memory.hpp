@@ -46,6 +46,7 @@ class Memory {
     return count;
   }
 
+  /// Numbers, and structs of them; without gaps, whose bytes would be anything.
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void pass(T& value) { pass_bytes(&value, sizeof value); }

@@ -215,7 +215,7 @@ Scene make_ball(const Values& values, std::uint64_t /*seed*/) {
     seen->landed = seen->landed || report.active > 0;
     if (seen->landed) seen->rebound = std::max(seen->rebound, height);
   };
-  scene.remember = [seen](Memory& memory) { memory(*seen); };
+  scene.remember = [seen](Memory& memory) { memory(seen->lowest, seen->rebound, seen->landed); };
   scene.judge = [seen](Simulation&) {
     Outcome outcome;
     outcome.metrics = {{"deepest_mm", 1e3 * std::max(0.0, -seen->lowest)}, {"rebound_mm", 1e3 * seen->rebound}};

@@ -10,8 +10,11 @@
 
 from typing import TYPE_CHECKING
 
-from . import _core
-from ._core import (
+from . import _core, _errors
+
+_errors.explain_refusals()  # before anything else takes what the compiled part offers
+
+from ._core import (  # noqa: E402
     Batch,
     Box,
     Capsule,
@@ -34,8 +37,8 @@ from ._core import (
     Workspace,
     __version__,
 )
-from ._load import Sdf, load, scenes, simulate
-from ._solve import solve, solvers
+from ._load import Sdf, load, scenes, simulate  # noqa: E402
+from ._solve import solve, solvers  # noqa: E402
 
 __all__ = [
     "Batch",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import numbers
 import os
 import pathlib
@@ -37,6 +38,12 @@ def _check_seed(seed):
     return int(seed)
 
 
+def _check_path(path, name, expected):
+    if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
+        raise ValueError(f"{name}: is {path!r}, expected {expected}")
+    return os.fspath(path)
+
+
 def load(
     name: str | os.PathLike[str],
     *,
@@ -55,7 +62,11 @@ def load(
     tol, budget_ms, ...). For files: base "fixed" or "floating", floor a height or "below", hold=True to keep joints where
     they start, keyframe, search folders for meshes, joints {name: start value}.
     """
-    name, seed = os.fspath(name), _check_seed(seed)
+    name, seed = _check_path(name, "name", "the name of a scene or a path"), _check_seed(seed)
+    if joints is not None and not isinstance(joints, Mapping):
+        raise ValueError(f"joints: is {joints!r}, expected a dict of start values by name")
+    if isinstance(search, (str, bytes, os.PathLike)) or not isinstance(search, Iterable):
+        raise ValueError(f"search: is {search!r}, expected a list of folders")
     if not _core.is_scene_file(name):
         file_only = {"base": base, "floor": floor, "hold": hold, "keyframe": keyframe, "search": search, "joints": joints}
         for key, value in file_only.items():
@@ -63,7 +74,7 @@ def load(
                 raise ValueError(f"{key}: {name} is a scene by name, expected a file for this")
         return _core.simulation_of_scene(name, seed, options)
     return _core.simulation_of_file(
-        name, seed, base, floor, hold, keyframe, [os.fspath(s) for s in search], dict(joints or {}), options
+        name, seed, base, floor, hold, keyframe, [_check_path(s, "search", "folders") for s in search], dict(joints or {}), options
     )
 
 
@@ -76,7 +87,13 @@ def simulate(model: Model, *, seed: int = 0, **options: Any) -> Simulation:
 
 def Sdf(description: Mapping[str, Any], folder: str | os.PathLike[str] = "") -> Shape:
     """A solid given by a signed distance function, as in scene files: Sdf({"kind": "bowl", "rim_radius": 0.07, ...})."""
-    return _core.sdf_from_json(json.dumps(description), os.fspath(folder))
+    if not isinstance(description, Mapping):
+        raise ValueError(f"description: is {description!r}, expected a dict as in scene files")
+    try:
+        text = json.dumps(description)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"description: {error}; expected numbers, texts, lists and dicts") from None
+    return _core.sdf_from_json(text, _check_path(folder, "folder", "a path"))
 
 
 def _show(self: Simulation, title: str = "", height: int = 600) -> str | None:
@@ -111,6 +128,14 @@ def _save_html(self: Simulation, path: str | os.PathLike[str], title: str = "") 
 
 
 def _set_control(self: Simulation, controls: Mapping[str, float]) -> None:
-    """Targets of drives by name: {"joint": value}."""
+    """Targets of drives, by the names of drives or of the joints they move: {"joint": value}. All of them, or none."""
+    if not isinstance(controls, Mapping):
+        raise ValueError(f"controls: is a {type(controls).__name__}, expected a dict of targets by name; target takes an array")
+    target = self.target.copy()
     for name, value in controls.items():
-        self.target[self.model.drive(name)] = value
+        if not isinstance(name, str):
+            raise ValueError(f"controls: has the key {name!r}, expected names of drives or joints")
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+            raise ValueError(f"controls: {name} is {value!r}, expected a finite number")
+        target[self.model.drive(name)] = value
+    self.target = target

@@ -21,6 +21,17 @@ nb::capsule hold(Holder* holder) {
   return nb::capsule(holder, [](void* p) noexcept { delete static_cast<Holder*>(p); });
 }
 
+/// NumPy's integers come through __index__; a float does not, even where it is whole. Invalid where there is none.
+nb::object as_index(nb::handle value) {
+  PyObject* index = PyNumber_Index(value.ptr());
+  if (index == nullptr) PyErr_Clear();
+  return nb::steal(index);
+}
+
+[[noreturn]] void refuse(nb::handle value, const std::string& name, const std::string& expected) {
+  raise_value_error(name + ": is " + nb::cast<std::string>(nb::repr(value)) + ", expected " + expected);
+}
+
 template <class Result, class Given>
 Result as(const Given& array) {
   return nb::borrow<Result>(nb::cast(array));
@@ -78,17 +89,39 @@ double read_number(nb::handle value, const std::string& name) {
   return number;
 }
 
-std::uint64_t read_seed(nb::handle value, const std::string& name) {
-  // NumPy's integers come through __index__; a float does not, even where it is whole.
-  PyObject* index = PyBool_Check(value.ptr()) ? nullptr : PyNumber_Index(value.ptr());
-  const nb::object number = nb::steal(index);
-  std::uint64_t seed = 0;
-  if (index == nullptr || !nb::try_cast(number, seed)) {
+std::int64_t read_whole(nb::handle value, const std::string& name, std::int64_t low, std::int64_t high) {
+  const nb::object number = as_index(value);
+  std::int64_t whole = 0;
+  if (!number.is_valid() || !nb::try_cast(number, whole) || whole < low || whole > high) {
     PyErr_Clear();
-    raise_value_error(name + ": is " + nb::cast<std::string>(nb::repr(value)) +
-                      ", expected a whole number from 0 to 2**64 - 1");
+    const bool open = high == std::numeric_limits<std::int64_t>::max();
+    refuse(value, name,
+           "a whole number " + (open ? "of " + std::to_string(low) + " or more"
+                                     : "from " + std::to_string(low) + " to " + std::to_string(high)));
+  }
+  return whole;
+}
+
+std::uint64_t read_seed(nb::handle value, const std::string& name) {
+  const nb::object number = PyBool_Check(value.ptr()) ? nb::object() : as_index(value);
+  std::uint64_t seed = 0;
+  if (!number.is_valid() || !nb::try_cast(number, seed)) {
+    PyErr_Clear();
+    refuse(value, name, "a whole number from 0 to 2**64 - 1");
   }
   return seed;
+}
+
+bool read_flag(nb::handle value, const std::string& name) {
+  bool flag = false;
+  if (!nb::try_cast(value, flag, false)) refuse(value, name, "True or False");
+  return flag;
+}
+
+std::string read_text(nb::handle value, const std::string& name) {
+  std::string text;
+  if (!nb::try_cast(value, text)) refuse(value, name, "a text");
+  return text;
 }
 
 std::string read_name(nb::handle value, const std::string& place) {
@@ -124,6 +157,10 @@ FloatArray view(double* data, std::size_t size, nb::handle owner, bool writable)
 FloatArray view(double* data, std::size_t rows, std::size_t columns, nb::handle owner, bool writable) {
   if (writable) return as<FloatArray>(Matrix(data, {rows, columns}, owner));
   return as<FloatArray>(nb::ndarray<nb::numpy, const double, nb::ndim<2>>(data, {rows, columns}, owner));
+}
+
+BoolArray view(const bool* data, std::size_t size, nb::handle owner) {
+  return as<BoolArray>(nb::ndarray<nb::numpy, const bool, nb::ndim<1>>(data, {size}, owner));
 }
 
 FloatArray to_numpy(const Eigen::Ref<const VecX>& vector) {

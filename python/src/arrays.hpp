@@ -8,6 +8,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 [[nodiscard]] VecX read_vector(nb::handle value, const std::string& name, std::int64_t size = -1);
 [[nodiscard]] Vec3 read_vec3(nb::handle value, const std::string& name);
 [[nodiscard]] double read_number(nb::handle value, const std::string& name);
+/// A whole number in [low, high].
+[[nodiscard]] std::int64_t read_whole(nb::handle value, const std::string& name, std::int64_t low,
+                                      std::int64_t high = std::numeric_limits<std::int64_t>::max());
+[[nodiscard]] bool read_flag(nb::handle value, const std::string& name);
+[[nodiscard]] std::string read_text(nb::handle value, const std::string& name);
 /// A whole number from 0 to 2⁶⁴ - 1.
 [[nodiscard]] std::uint64_t read_seed(nb::handle value, const std::string& name = "seed");
 /// A key of the dict `place`.
@@ -43,6 +49,9 @@ using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 class FloatArray : public nb::object {
   NB_OBJECT_DEFAULT(FloatArray, nb::object, "numpy.typing.NDArray[numpy.float64]", PyObject_CheckBuffer)
 };
+class BoolArray : public nb::object {
+  NB_OBJECT_DEFAULT(BoolArray, nb::object, "numpy.typing.NDArray[numpy.bool_]", PyObject_CheckBuffer)
+};
 class IntArray : public nb::object {
   NB_OBJECT_DEFAULT(IntArray, nb::object, "numpy.typing.NDArray[numpy.int32]", PyObject_CheckBuffer)
 };
@@ -52,6 +61,8 @@ using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using Matrix = nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::c_contig>;
 [[nodiscard]] FloatArray view(double* data, std::size_t size, nb::handle owner, bool writable);
 [[nodiscard]] FloatArray view(double* data, std::size_t rows, std::size_t columns, nb::handle owner, bool writable);
+
+[[nodiscard]] BoolArray view(const bool* data, std::size_t size, nb::handle owner);
 
 /// Arrays of their own.
 [[nodiscard]] FloatArray to_numpy(const Eigen::Ref<const VecX>& vector);

@@ -1,6 +1,8 @@
 // Many worlds of one model at once. Each has a state and a workspace of its own, so that the answer of a world does not
 // depend on the others or on the number of threads.
 
+#include <chrono>
+
 #include "almond/base/parallel.hpp"
 #include "parts.hpp"
 
@@ -8,8 +10,8 @@ namespace almond::python {
 namespace {
 
 struct Batch {
-  Batch(const Model& m, int count, int threads, std::uint64_t seed, const nb::dict& given)
-      : model(m), pool(threads), states(count), inputs(count), workspaces(count), reports(count) {
+  Batch(const Model& m, int count, int threads, std::uint64_t first_seed, const nb::dict& given)
+      : model(m), seed(first_seed), pool(threads), states(count), inputs(count), workspaces(count) {
     apply_options(given, options);
     options.solver.threads = 1;
     for (int k = 0; k < count; ++k) {
@@ -25,12 +27,10 @@ struct Batch {
     time.resize(count);
     residual.setZero(count);
     penetration.setZero(count);
-    solved.setOnes(count);
+    solved.setConstant(count, true);
     for (int k = 0; k < count; ++k) {
       take_out(k);
-      target.row(k) = inputs[k].target;
-      target_velocity.row(k) = inputs[k].target_velocity;
-      feedforward.row(k) = inputs[k].feedforward;
+      show_inputs(k);
     }
   }
 
@@ -46,73 +46,111 @@ struct Batch {
     v.row(k) = states[k].v;
     time[k] = states[k].time;
   }
+  void show_inputs(int k) {
+    target.row(k) = inputs[k].target;
+    target_velocity.row(k) = inputs[k].target_velocity;
+    feedforward.row(k) = inputs[k].feedforward;
+  }
 
   Model model;
+  std::uint64_t seed;  // of the first world
   StepOptions options;
   WorkerPool pool;
   std::vector<State> states;
   std::vector<Inputs> inputs;
   std::vector<StepWorkspace> workspaces;
-  std::vector<StepReport> reports;
   // What Python sees, a row per world.
   MatXr q, v, target, target_velocity, feedforward;
-  VecX time, residual, penetration, solved;
+  VecX time, residual, penetration;
+  Eigen::Array<bool, Eigen::Dynamic, 1> solved;
   std::atomic<bool> busy{false};
 };
 
-void step(Batch& self, int count) {
-  if (count < 0) raise_value_error("n: is " + std::to_string(count) + ", expected 0 or more");
-  const Busy busy(self.busy, "this batch");
-  nb::gil_scoped_release release;
+/// The same number of steps of every world, so that whoever looks between two calls sees worlds of one time.
+void step_all(Batch& self, std::int64_t count) {
   const int worlds = static_cast<int>(self.states.size());
   self.pool.for_ranges(worlds, [&](int begin, int end, int) {
     for (int k = begin; k < end; ++k) {
       self.put_in(k);
-      double residual = 0.0, penetration = 0.0;
-      bool solved = true;
-      for (int i = 0; i < count; ++i) {
-        const StepReport r = almond::step(self.model, self.options, self.inputs[k], self.workspaces[k], self.states[k]);
-        residual = std::max(residual, r.residual);
-        penetration = std::max(penetration, r.penetration);
-        solved = solved && r.status == Status::kSolved;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const StepReport r =
+            judged(almond::step(self.model, self.options, self.inputs[k], self.workspaces[k], self.states[k]));
+        self.residual[k] = std::max(self.residual[k], r.residual);
+        self.penetration[k] = std::max(self.penetration[k], r.penetration);
+        self.solved[k] = self.solved[k] && r.status == Status::kSolved;
       }
       self.take_out(k);
-      self.residual[k] = residual;
-      self.penetration[k] = penetration;
-      self.solved[k] = solved ? 1.0 : 0.0;
     }
   });
+}
+
+void step(Batch& self, nb::handle n) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kSignalGap = std::chrono::milliseconds(50);  // between looks for Ctrl-C
+  const std::int64_t count = read_whole(n, "n", 0);
+  const Busy busy(self.busy, "this batch");
+  self.residual.setZero();
+  self.penetration.setZero();
+  self.solved.setConstant(true);
+  std::int64_t at_once = 1;
+  for (std::int64_t done = 0; done < count;) {
+    {
+      nb::gil_scoped_release release;
+      const std::int64_t now = std::min(at_once, count - done);
+      const Clock::time_point start = Clock::now();
+      step_all(self, now);
+      done += now;
+      const auto took = Clock::now() - start;
+      at_once = took < kSignalGap / 2 ? 2 * now : took > kSignalGap ? std::max<std::int64_t>(1, now / 2) : now;
+    }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+}
+
+/// Indices of worlds from None (all), a mask of bools, or a list of numbers.
+std::vector<int> read_worlds(nb::handle which, std::int64_t worlds) {
+  std::vector<int> indices;
+  if (which.is_none()) {
+    for (int k = 0; k < worlds; ++k) indices.push_back(k);
+    return indices;
+  }
+  const auto refuse = [&](const std::string& is) {
+    raise_value_error("worlds: " + is + ", expected indices below " + std::to_string(worlds) + ", or a mask of " +
+                      std::to_string(worlds) + " bools");
+  };
+  const nb::object array = to_array(which, "worlds");
+  if (nb::cast<int>(array.attr("ndim")) != 1) refuse("is " + nb::cast<std::string>(nb::repr(which)));
+  const nb::list items(array.attr("tolist")());
+  const auto size = static_cast<std::int64_t>(nb::len(items));
+  if (nb::cast<std::string>(array.attr("dtype").attr("kind")) == "b" && size > 0) {
+    if (size != worlds) refuse("is a mask of " + std::to_string(size));
+    for (int k = 0; k < worlds; ++k)
+      if (nb::cast<bool>(items[k])) indices.push_back(k);
+    return indices;
+  }
+  for (const nb::handle item : items) {
+    std::int64_t k = 0;
+    if (!nb::try_cast(item, k, false) || k < 0 || k >= worlds) refuse("has " + nb::cast<std::string>(nb::repr(item)));
+    indices.push_back(static_cast<int>(k));
+  }
+  return indices;
 }
 
 void reset(Batch& self, nb::handle which, nb::handle seeds) {
   const Busy busy(self.busy, "this batch");
   const auto worlds = static_cast<std::int64_t>(self.states.size());
-  std::vector<int> indices;
-  if (which.is_none()) {
-    for (int k = 0; k < worlds; ++k) indices.push_back(k);
-  } else {
-    PyObject* items = PySequence_List(which.ptr());
-    if (items == nullptr) {
-      PyErr_Clear();
-      raise_value_error("worlds: is " + nb::cast<std::string>(nb::repr(which)) + ", expected a list of indices");
-    }
-    for (const nb::handle item : nb::steal<nb::list>(items)) {
-      std::int64_t k = 0;
-      if (!nb::try_cast(item, k) || k < 0 || k >= worlds)
-        raise_value_error("worlds: has " + nb::cast<std::string>(nb::repr(item)) + ", expected indices below " +
-                          std::to_string(worlds));
-      indices.push_back(static_cast<int>(k));
-    }
-  }
+  const std::vector<int> indices = read_worlds(which, worlds);
   std::vector<std::uint64_t> given;
   if (!seeds.is_none() && (!nb::try_cast(seeds, given) || given.size() != indices.size()))
     raise_value_error("seeds: expected " + std::to_string(indices.size()) + " whole numbers, one per world");
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const int k = indices[i];
-    self.states[k] = make_state(self.model, given.empty() ? static_cast<std::uint64_t>(k) : given[i]);
+    self.states[k] = make_state(self.model, given.empty() ? self.seed + static_cast<std::uint64_t>(k) : given[i]);
+    self.inputs[k] = make_inputs(self.model);
     self.take_out(k);
+    self.show_inputs(k);
     self.residual[k] = self.penetration[k] = 0.0;
-    self.solved[k] = 1.0;
+    self.solved[k] = true;
   }
 }
 
@@ -153,12 +191,20 @@ void add_batch(nb::module_& m) {
   nb::class_<Batch>(m, "Batch", "Many worlds of one model, stepped together; arrays have one row per world.")
       .def(
           "__init__",
-          [](Batch* self, const Model& model, int n, int threads, std::uint64_t seed, const nb::kwargs& options) {
-            if (n < 1) raise_value_error("n: is " + std::to_string(n) + ", expected 1 or more worlds");
-            if (threads < 0) raise_value_error("threads: is " + std::to_string(threads) + ", expected 0 or more");
-            new (self) Batch(model, n, threads == 0 ? num_usable_cpus() : threads, seed, options);
+          [](Batch* self, nb::handle model, nb::handle n, nb::handle threads, nb::handle seed,
+             const nb::kwargs& options) {
+            const Model* given = nullptr;
+            if (!nb::try_cast(model, given) || given == nullptr)
+              raise_value_error("model: is " + nb::cast<std::string>(nb::repr(model)) + ", expected an almond.Model");
+            const auto worlds = static_cast<int>(read_whole(n, "n", 1, std::numeric_limits<int>::max()));
+            const auto workers = static_cast<int>(read_whole(threads, "threads", 0, WorkerPool::kMaxWorkers));
+            const std::uint64_t first = read_seed(seed);
+            new (self) Batch(*given, worlds, workers == 0 ? num_usable_cpus() : workers, first, options);
           },
-          nb::arg("model"), nb::arg("n"), nb::arg("threads") = 0, nb::arg("seed") = 0, nb::arg("options"),
+          nb::arg("model").none(), nb::arg("n").none(), nb::arg("threads").none() = 0, nb::arg("seed").none() = 0,
+          nb::arg("options"),
+          nb::sig("def __init__(self, model: Model, n: int, threads: int = 0, seed: int = 0, **options: typing.Any) -> "
+                  "None"),
           "n worlds; threads 0: one per CPU. The result does not depend on the number of threads.")
       .def("__len__", [](const Batch& s) { return s.states.size(); })
       .def_prop_ro(
@@ -166,9 +212,11 @@ void add_batch(nb::module_& m) {
           "What each world is made of.")
       .def_prop_ro(
           "dt", [](Batch& s) { return s.options.dt; }, "Time step [s].")
-      .def("step", &step, nb::arg("n") = 1, "n steps of every world.")
+      .def("step", &step, nb::arg("n").none() = 1, nb::sig("def step(self, n: int = 1) -> None"),
+           "n steps of every world. Ctrl-C ends it where all worlds have taken as many.")
       .def("reset", &reset, nb::arg("worlds") = nb::none(), nb::arg("seeds") = nb::none(),
-           "All worlds, or those named, back to the model's start.")
+           "All worlds, or those that a list of indices or a mask of bools names, back to the model's start: state and "
+           "targets.")
       .def_prop_rw(
           "q", &matrix_view<&Batch::q>, [](Batch& s, nb::handle x) { set_matrix<&Batch::q>(s, x, "q"); },
           nb::for_setter(nb::arg("q").none()), "Positions (worlds, num_q), a view.")
@@ -190,7 +238,13 @@ void add_batch(nb::module_& m) {
       .def_prop_ro("time", &vector_view<&Batch::time>, "Of each world [s].")
       .def_prop_ro("residual", &vector_view<&Batch::residual>, "Worst of the last call of step.")
       .def_prop_ro("penetration", &vector_view<&Batch::penetration>, "Deepest of the last call of step [m].")
-      .def_prop_ro("solved", &vector_view<&Batch::solved>, "1 where every step of the last call was solved.")
+      .def_prop_ro(
+          "solved",
+          [](nb::handle_t<Batch> self) {
+            const auto& solved = nb::cast<Batch&>(self).solved;
+            return view(solved.data(), static_cast<std::size_t>(solved.size()), self);
+          },
+          "Whether every step of the last call was solved (worlds,).")
       .def(
           "body_poses", [](Batch& s, const std::string& body) { return matrix_to_numpy(body_positions(s, body)); },
           nb::arg("body"), "(worlds, 7) of one body: p, quaternion w x y z.")

@@ -209,7 +209,10 @@ std::vector<std::string> notes_of(const FileNotes& notes) {
 
 void add_builder(nb::module_& m) {
   nb::class_<ModelBuilder>(m, "ModelBuilder", "Builds a Model; what is wrong with a world is a ValueError here.")
-      .def(nb::init<std::string>(), nb::arg("name") = "model", "An empty world under gravity.")
+      .def(
+          "__init__", [](ModelBuilder* self, nb::handle name) { new (self) ModelBuilder(read_text(name, "name")); },
+          nb::arg("name").none() = "model", nb::sig("def __init__(self, name: str = 'model') -> None"),
+          "An empty world under gravity.")
       .def(
           "set_gravity", [](ModelBuilder& self, nb::handle g) { self.set_gravity(read_vec3(g, "gravity")); },
           nb::arg("gravity"), "Acceleration (x, y, z) [m/s²]; (0, 0, -9.81) unless set.")
@@ -367,6 +370,47 @@ std::vector<std::string> names_of(const Items& items) {
   return names;
 }
 
+std::string list_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+/// What a drive is called: its own name, or that of what it moves.
+std::vector<std::string> drive_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const Drive& drive : model.drives)
+    names.push_back(!drive.name.empty() ? drive.name
+                    : drive.joint >= 0  ? model.joints[drive.joint].name
+                                        : model.tendons[drive.tendon].name);
+  return names;
+}
+
+/// By its name, or by that of the joint that no other drive moves.
+int find_drive(const Model& model, const std::string& name) {
+  std::vector<std::string> names = drive_names(model);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<int>(found - names.begin());
+  std::vector<int> movers;
+  for (int k = 0; k < static_cast<int>(model.drives.size()); ++k)
+    if (model.drives[k].joint >= 0 && model.joints[model.drives[k].joint].name == name) movers.push_back(k);
+  if (movers.size() == 1) return movers[0];
+  if (movers.size() > 1) {
+    std::vector<std::string> both;
+    for (const int k : movers) both.push_back(names[k]);
+    raise_value_error(quote(name) + ": this joint has " + std::to_string(movers.size()) +
+                      " drives, expected the name of one: " + list_of(both));
+  }
+  std::vector<std::string> joints = names_of(model.joints);
+  if (std::find(joints.begin(), joints.end(), name) != joints.end())
+    raise_value_error(quote(name) + ": this joint has no drive, expected one of those that have: " +
+                      (names.empty() ? std::string("none has") : list_of(names)));
+  for (const Drive& drive : model.drives)
+    if (drive.joint >= 0 && std::find(names.begin(), names.end(), model.joints[drive.joint].name) == names.end())
+      names.push_back(model.joints[drive.joint].name);
+  refuse_name(name, names, "drive or driven joint");
+}
+
 }  // namespace
 
 void add_model(nb::module_& m) {
@@ -398,23 +442,13 @@ void add_model(nb::module_& m) {
       .def_prop_ro(
           "geom_names", [](const Model& model) { return names_of(model.geoms); },
           "In the order that contacts() counts.")
-      .def_prop_ro(
-          "drive_names",
-          [](const Model& model) {
-            std::vector<std::string> names;
-            for (const Drive& drive : model.drives)
-              names.push_back(!drive.name.empty() ? drive.name
-                              : drive.joint >= 0  ? model.joints[drive.joint].name
-                                                  : model.tendons[drive.tendon].name);
-            return names;
-          },
-          "In the order of target; a drive without a name has its joint's.")
+      .def_prop_ro("drive_names", &drive_names, "In the order of target; a drive without a name has its joint's.")
       .def_prop_ro(
           "remarks", [](const Model& model) { return model.remarks; },
           "What looks like a mistake in it, one line each.")
       .def("body", &Model::body, nb::arg("name"), "Index of a body by name.")
       .def("joint", &Model::joint, nb::arg("name"), "Index of a joint by name.")
-      .def("drive", &Model::drive, nb::arg("name"), "Index of a drive by name.")
+      .def("drive", &find_drive, nb::arg("name"), "Index of a drive by its name or that of the joint it moves.")
       .def(
           "q_slice",
           [](const Model& model, nb::handle joint) {

@@ -15,15 +15,9 @@ Value read_value(nb::handle value, const std::string& name, const char* expected
   return result;
 }
 
-int read_whole(nb::handle value, const std::string& name) {
-  // NumPy's integers come through __index__; a float does not, even where it is whole.
-  PyObject* index = PyNumber_Index(value.ptr());
-  if (index == nullptr) {
-    PyErr_Clear();
-    raise_value_error(name + ": is " + nb::cast<std::string>(nb::repr(value)) + ", expected a whole number");
-  }
-  const nb::object number = nb::steal(index);
-  return read_value<int>(number, name, "a whole number below 2147483648");
+int read_int(nb::handle value, const std::string& name) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  return static_cast<int>(read_whole(value, name, -kMost, kMost));
 }
 
 void set_field(const SettingField& field, nb::handle value, const std::string& name, Settings& settings) {
@@ -33,9 +27,9 @@ void set_field(const SettingField& field, nb::handle value, const std::string& n
         if constexpr (std::is_same_v<Value, double>) {
           settings.*member = read_number(value, name);
         } else if constexpr (std::is_same_v<Value, int>) {
-          settings.*member = read_whole(value, name);
+          settings.*member = read_int(value, name);
         } else if constexpr (std::is_same_v<Value, bool>) {
-          settings.*member = read_value<bool>(value, name, "True or False");
+          settings.*member = read_flag(value, name);
         } else {
           const auto text = read_value<std::string>(value, name, "a name");
           if constexpr (std::is_same_v<Value, InnerSolver>) {
@@ -93,7 +87,7 @@ void apply_options(const nb::dict& given, StepOptions& options) {
       refuse_name(name, known, "option");
     }
     if (double* const* number = std::get_if<double*>(&found->second)) **number = read_number(value, name);
-    if (int* const* whole = std::get_if<int*>(&found->second)) **whole = read_whole(value, name);
+    if (int* const* whole = std::get_if<int*>(&found->second)) **whole = read_int(value, name);
   }
   options.validate();
 }

@@ -1,6 +1,8 @@
 // A running world: step it, look at it, record it.
 
 #include <chrono>
+#include <cmath>
+#include <cstring>
 
 #include "almond/base/text.hpp"
 #include "almond/sim/frame.hpp"
@@ -40,6 +42,7 @@ struct PySimulation {
   std::string start_memory;  // of the script
   MatXr wrenches;            // (bodies, 6): force, torque
   StepReport report;
+  ReplayOptions recording;
   std::unique_ptr<Replay> replay;
   bool scripted = true;  // the scene's own control acts
   std::atomic<bool> busy{false};
@@ -57,13 +60,13 @@ void step_once(PySimulation& self) {
     sim.inputs().wrenches[b].torque = self.wrenches.row(static_cast<Eigen::Index>(b)).tail<3>();
   }
   if (self.scripted && self.scene.control) self.scene.control(sim);
-  self.report = sim.step();
+  self.report = judged(sim.step());
   if (self.scene.observe) self.scene.observe(sim, self.report);
   if (self.replay) self.replay->add_step(sim, self.report);
 }
 
-StepReport step(PySimulation& self, std::int64_t count) {
-  if (count < 0) raise_value_error("n: is " + std::to_string(count) + ", expected 0 or more");
+StepReport step(PySimulation& self, nb::handle n) {
+  const std::int64_t count = read_whole(n, "n", 0);
   const Busy busy(self.busy, "this simulation");
   std::int64_t done = 0;
   while (done < count) {
@@ -168,13 +171,16 @@ std::vector<Look> looks_of(PySimulation& self) {
   return make_looks(self.model(), self.looks);
 }
 
+void begin_recording(PySimulation& self) {
+  self.replay = std::make_unique<Replay>(self.model(), looks_of(self), self.simulation.options().dt, self.recording);
+}
+
 std::string make_html(PySimulation& self, const std::string& title) {
   const Busy busy(self.busy, "this simulation");
   const std::vector<std::pair<std::string, std::string>> facts = {{"scene", self.scene.name}};
   std::string bytes;
   if (self.replay) {
-    bytes = self.replay->finish(self.simulation, facts);
-    self.replay.reset();
+    bytes = Replay(*self.replay).finish(self.simulation, facts);
   } else {
     bytes = make_still(self.simulation, looks_of(self), title, facts);
   }
@@ -266,6 +272,13 @@ void set_input(PySimulation& self, VecX Inputs::*field, nb::handle value, const 
 
 }  // namespace
 
+StepReport judged(StepReport r) {
+  if (r.status == Status::kNumericalError) r.residual = r.natural_map = kInfinity;
+  if (std::isnan(r.residual)) r.residual = kInfinity;
+  if (std::isnan(r.natural_map)) r.natural_map = kInfinity;
+  return r;
+}
+
 nb::dict to_dict(const StepReport& r) {
   nb::dict d;
   d["status"] = to_string(r.status);
@@ -301,6 +314,17 @@ void add_simulation(nb::module_& m) {
       .def_ro("step_ms", &StepReport::step_ms, "Time of the whole step [ms].")
       .def(
           "as_dict", [](const StepReport& r) { return to_dict(r); }, "All figures by name.")
+      .def("__getstate__",
+           [](const StepReport& r) {
+             return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(&r), sizeof r));  // numbers only
+           })
+      .def("__setstate__",
+           [](StepReport& self, const nb::tuple& state) {
+             const auto bytes = nb::cast<nb::bytes>(state[0]);
+             require(bytes.size() == sizeof self, "pickle: is a step report of another version");
+             new (&self) StepReport();
+             std::memcpy(&self, bytes.c_str(), sizeof self);
+           })
       .def("__repr__", [](const StepReport& r) {
         return std::string("<almond.StepReport: ") + to_string(r.status) + ", residual " + to_text(r.residual) + ", " +
                std::to_string(r.contacts) + " contacts, " + to_text(r.step_ms) + " ms>";
@@ -318,11 +342,15 @@ void add_simulation(nb::module_& m) {
       .def_prop_ro(
           "steps_of_scene", [](PySimulation& s) { return s.scene.steps; },
           "Steps of a run of the scene from start to end.")
-      .def_rw("scripted", &PySimulation::scripted, "Whether the scene's own control acts before each step.")
+      .def_prop_rw(
+          "scripted", [](PySimulation& s) { return s.scripted; },
+          [](PySimulation& s, nb::handle value) { s.scripted = read_flag(value, "scripted"); },
+          nb::for_setter(nb::arg("value").none()), "Whether the scene's own control acts before each step.")
       .def_prop_ro(
           "has_script", [](PySimulation& s) { return static_cast<bool>(s.scene.control); },
           "Whether the scene has a control of its own.")
-      .def("step", &step, nb::arg("n") = 1, "Takes n steps; returns how the last one went.")
+      .def("step", &step, nb::arg("n").none() = 1, nb::sig("def step(self, n: int = 1) -> StepReport"),
+           "Takes n steps; returns how the last one went. Ctrl-C ends it between two steps.")
       .def_prop_ro(
           "report",
           [](PySimulation& s) {
@@ -334,7 +362,12 @@ void add_simulation(nb::module_& m) {
           "certificate",
           [](PySimulation& s) {
             const Busy busy(s.busy, "this simulation");
-            return s.simulation.last().solution.certificate;
+            Certificate certificate = s.simulation.last().solution.certificate;
+            if (s.report.status == Status::kNumericalError) {
+              certificate.residual = certificate.natural_map = kInfinity;
+              certificate.finite = false;
+            }
+            return certificate;
           },
           "How exactly the last step obeys the law.")
       .def_prop_ro(
@@ -437,6 +470,7 @@ void add_simulation(nb::module_& m) {
           [](PySimulation& s, const nb::bytes& bytes) {
             const Busy busy(s.busy, "this simulation");
             restore_snapshot(std::string(bytes.c_str(), bytes.size()), s.world());
+            if (s.replay) begin_recording(s);
           },
           nb::arg("state"), "Back to a state of save(); a file of `almond run --save-state` does as well.")
       .def(
@@ -445,6 +479,7 @@ void add_simulation(nb::module_& m) {
             const Busy busy(s.busy, "this simulation");
             restart(seed.is_none() ? s.seed : read_seed(seed), s.start_memory, s.world());
             s.report = {};
+            if (s.replay) begin_recording(s);
           },
           nb::arg("seed") = nb::none(), nb::sig("def reset(self, seed: int | None = None) -> None"),
           "Back to the start: the model's state and targets, no wrenches, the script at its beginning; the seed it was "
@@ -460,13 +495,22 @@ void add_simulation(nb::module_& m) {
           "record",
           [](PySimulation& s, double fps, const std::string& title) {
             const Busy busy(s.busy, "this simulation");
-            ReplayOptions options;
-            options.fps = fps;
-            options.title = title.empty() ? s.scene.name : title;
-            s.replay = std::make_unique<Replay>(s.model(), looks_of(s), s.simulation.options().dt, options);
+            s.recording = {};
+            s.recording.fps = fps;
+            s.recording.title = title.empty() ? s.scene.name : title;
+            begin_recording(s);
           },
           nb::arg("fps") = 60.0, nb::arg("title") = "",
-          "From now on steps are kept for html(), show() and save_html().")
+          "From now on steps are kept for html(), show() and save_html(), until end_recording(); what was kept before "
+          "is "
+          "forgotten.\nAfter reset() and restore() it begins anew.")
+      .def(
+          "end_recording",
+          [](PySimulation& s) {
+            const Busy busy(s.busy, "this simulation");
+            s.replay.reset();
+          },
+          "Steps are no longer kept, and those that were are forgotten.")
       // Written in Python, where notebooks and browsers are; bound here, so that types and documentation are with the
       // rest.
       .def(
@@ -489,9 +533,9 @@ void add_simulation(nb::module_& m) {
           "set_control",
           [](nb::handle_t<PySimulation> self, nb::handle controls) { in_python("_set_control")(self, controls); },
           nb::arg("controls"), nb::sig("def set_control(self, controls: collections.abc.Mapping[str, float]) -> None"),
-          "Sets targets of drives by name: {\"joint\": value}.")
+          "Sets targets of drives by the names of drives or of the joints they move: {\"joint\": value}.")
       .def("html", &make_html, nb::arg("title") = "Almond",
-           "A page that plays what was recorded, or shows the world as it is; ends the recording.")
+           "A page that plays what was recorded, or shows the world as it is. The recording goes on.")
       .def(
           "judge",
           [](PySimulation& s) -> nb::object {

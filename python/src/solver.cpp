@@ -8,6 +8,7 @@
 #include "almond/load/problem_file.hpp"
 #include "almond/solver/certificate.hpp"
 #include "parts.hpp"
+#include "scenes/memory.hpp"
 
 namespace almond::python {
 namespace {
@@ -101,6 +102,60 @@ struct PyWorkspace {
   std::atomic<bool> busy{false};
 };
 
+/// A solve that broke down judges none of what it gave up: the certificate is then made from the answer alone.
+Certificate certify_failure(const ContactProblem& problem, const Solution& solution) {
+  Certificate certificate = make_certificate(problem, solution.v, solution.lambda);
+  if (std::isnan(certificate.residual)) certificate.residual = kInfinity;
+  if (std::isnan(certificate.natural_map)) certificate.natural_map = kInfinity;
+  return certificate;
+}
+
+// What pickle keeps.
+void remember(scenes::Memory& m, Certificate& c) {
+  m(c.residual, c.natural_map, c.normal_violation, c.complementarity, c.cone_violation, c.slip_error,
+    c.dynamics_residual, c.row_violation, c.worst_constraint, c.modes, c.mode, c.finite);
+}
+
+void remember(scenes::Memory& m, Solution& s) {
+  VecX v = s.v, lambda = s.lambda;
+  SolveInfo& i = s.info;
+  m(v, lambda, s.status, i.iterations, i.newton_steps, i.islands, i.time_ms, i.setup_ms, i.pgs_sweeps,
+    i.admm_iterations, i.inner_failures, i.trace);
+  remember(m, s.certificate);
+  s.v = v;
+  s.lambda = lambda;
+}
+
+template <class T>
+nb::tuple to_pickle(const T& value) {
+  T copy = value;
+  scenes::Memory memory;
+  remember(memory, copy);
+  return nb::make_tuple(nb::bytes(memory.bytes().data(), memory.bytes().size()));
+}
+
+template <class T>
+void from_pickle(T& self, const nb::tuple& state) {
+  const auto bytes = nb::cast<nb::bytes>(state[0]);
+  scenes::Memory memory(std::string(bytes.c_str(), bytes.size()));
+  new (&self) T();
+  remember(memory, self);
+}
+
+nb::tuple problem_to_pickle(const ContactProblem& problem) {
+  const std::string bytes = fields_from_problem(problem).to_bytes("pickle");
+  return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), problem.name);
+}
+
+void problem_from_pickle(ContactProblem& self, const nb::tuple& state) {
+  const auto bytes = nb::cast<nb::bytes>(state[0]);
+  LoadReport report;
+  ContactProblem problem =
+      problem_from_fields(NpzArchive::from_bytes(std::string(bytes.c_str(), bytes.size()), "pickle"), report);
+  problem.name = nb::cast<std::string>(state[1]);
+  new (&self) ContactProblem(std::move(problem));
+}
+
 std::unique_ptr<Solution> solve_problem(const ContactProblem& problem, const nb::dict& given, nb::handle start,
                                         PyWorkspace& ws) {
   Settings settings;
@@ -117,6 +172,7 @@ std::unique_ptr<Solution> solve_problem(const ContactProblem& problem, const nb:
   const Busy busy(ws.busy, "this workspace");
   nb::gil_scoped_release release;
   solve(problem, settings, ws.workspace, *solution);
+  if (solution->status == Status::kNumericalError) solution->certificate = certify_failure(problem, *solution);
   return solution;
 }
 
@@ -201,6 +257,8 @@ void add_problem(nb::module_& m) {
             return to_numpy(compute_velocity(p, read_vector(impulses, "impulses", p.num_rows())));
           },
           nb::arg("impulses"), "A⁻¹(b + Jᵀ impulses).")
+      .def("__getstate__", &problem_to_pickle)
+      .def("__setstate__", &problem_from_pickle)
       .def("__repr__", [](const ContactProblem& p) {
         return "<almond.ContactProblem" + (p.name.empty() ? "" : " " + p.name) + ": " + std::to_string(p.num_dofs()) +
                " dofs, " + std::to_string(p.num_contacts()) + " contacts, " + std::to_string(p.num_scalar_rows()) +
@@ -237,6 +295,8 @@ void add_solver(nb::module_& m) {
           "open, stick or slip, per contact.")
       .def(
           "as_dict", [](const Certificate& c) { return to_dict(c); }, "All figures by name.")
+      .def("__getstate__", &to_pickle<Certificate>)
+      .def("__setstate__", &from_pickle<Certificate>)
       .def("__repr__", [](const Certificate& c) {
         return "<almond.Certificate: residual " + almond::to_text(c.residual) + ", natural_map " +
                almond::to_text(c.natural_map) + ">";
@@ -284,6 +344,8 @@ void add_solver(nb::module_& m) {
             return matrix_to_numpy(std::move(rows));
           },
           "Rows of time [ms], iteration, residual, natural map; with trace=True.")
+      .def("__getstate__", &to_pickle<Solution>)
+      .def("__setstate__", &from_pickle<Solution>)
       .def("__repr__", [](const Solution& s) {
         return std::string("<almond.Solution: ") + to_string(s.status) + ", residual " +
                almond::to_text(s.certificate.residual) + ", " + std::to_string(s.info.iterations) + " iterations, " +

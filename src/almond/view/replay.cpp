@@ -345,6 +345,7 @@ Replay::Replay(const Model& model, std::vector<Look> looks, double dt, ReplayOpt
   impl_->stride = std::max(1, static_cast<int>(std::lround(std::min(1e6, 1.0 / (impl_->options.fps * dt)))));
 }
 Replay::~Replay() = default;
+Replay::Replay(const Replay& other) : impl_(std::make_unique<Impl>(*other.impl_)) {}
 Replay::Replay(Replay&&) noexcept = default;
 Replay& Replay::operator=(Replay&&) noexcept = default;
 

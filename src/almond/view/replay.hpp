@@ -46,6 +46,7 @@ class Replay {
  public:
   Replay(const Model& model, std::vector<Look> looks, double dt, ReplayOptions options);
   ~Replay();
+  Replay(const Replay& other);  // to finish what there is so far while the other goes on
   Replay(Replay&&) noexcept;
   Replay& operator=(Replay&&) noexcept;
 
