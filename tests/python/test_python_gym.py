@@ -1,7 +1,9 @@
 """Environments for Gymnasium: its own checker, seeds, vector against single environments bit for bit, tasks that scripts solve."""
 
+import gc
 import pathlib
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -30,8 +32,7 @@ def actions_for(space, steps, seed=0):
     return np.repeat(rng.uniform(-1, 1, (steps // 5 + 1, *space.shape)), 5, axis=0)[:steps].astype(np.float32)
 
 
-@pytest.mark.filterwarnings("ignore:.*Box observation space.*infinity")
-@pytest.mark.filterwarnings("ignore:.*For Box action spaces.*")
+@pytest.mark.filterwarnings("error:.*Box.*space")
 @pytest.mark.parametrize("env_id", IDS)
 def test_gymnasium_accepts_it(env_id):
     env = make(env_id).unwrapped
@@ -53,6 +54,46 @@ def test_a_seed_gives_the_same_bits_and_another_gives_others(env_id):
     np.testing.assert_array_equal(runs[0], runs[1])
     assert not np.array_equal(runs[0], runs[2])
     assert env.unwrapped.worlds.batch.solved.all()
+
+
+def test_observations_stay_within_their_space_and_are_cut_off_at_its_bound():
+    env = make("almond/Quadruped-v0").unwrapped
+    observation, _ = env.reset(seed=0)
+    assert np.isfinite(env.observation_space.high).all() and observation in env.observation_space
+    env.worlds.batch.v[0, 3:6] = 0.0, 0.0, 1e4  # it turns about the vertical, which is nearly its own
+    seen = env.worlds.observe()[0]
+    assert seen in env.observation_space and seen.max() == env.observation_space.high[0] == 100.0
+    same = np.abs(seen) < 100.0
+    np.testing.assert_array_equal(seen[same], env.task.observe(env.worlds.batch, env.worlds.memory)[0][same])
+
+
+def test_a_closed_environment_is_gone_and_says_so(tmp_path):
+    single, many = almond.gym.Env("reach"), almond.gym.VectorEnv("reach", num_envs=2, record=True)
+    for env in (single, many):
+        env.reset(seed=0)
+        batch = weakref.ref(env.worlds)
+        env.close()
+        gc.collect()
+        assert batch() is None
+        actions = np.zeros(env.action_space.shape, np.float32)
+        for call in (env.reset, lambda: env.step(actions), lambda: env.save_html(tmp_path / "x.html")):
+            with pytest.raises(gymnasium.error.ClosedEnvironmentError, match="closed"):
+                call()
+        env.close()
+
+
+def test_a_page_of_nothing_says_what_is_missing(tmp_path):
+    page = tmp_path / "x.html"
+    with pytest.raises(gymnasium.error.ResetNeeded, match="before the first reset"):
+        almond.gym.Env("reach").save_html(page)
+    many = almond.gym.VectorEnv("reach", num_envs=2, record=True)
+    with pytest.raises(gymnasium.error.ResetNeeded, match="before the first reset"):
+        many.save_html(page)
+    many.reset(seed=0)
+    with pytest.raises(ValueError, match="world: is 2, expected 0 to 1"):
+        many.save_html(page, world=2)
+    with pytest.raises(ValueError, match="record=True"):
+        almond.gym.VectorEnv("reach", num_envs=2).save_html(page)
 
 
 def assert_same(a, b):

@@ -24,8 +24,9 @@ def _make_task(task, options):
 
 
 def _spaces(task):
+    limit = task.observation_limit
     return (
-        gymnasium.spaces.Box(-np.inf, np.inf, (task.observation_size,), np.float64),
+        gymnasium.spaces.Box(-limit, limit, (task.observation_size,), np.float64),
         gymnasium.spaces.Box(-1.0, 1.0, (task.action_size,), np.float32),
     )
 
@@ -42,6 +43,12 @@ def _check_action(action, shape):
 def _refuse_render_mode(render_mode):
     if render_mode is not None:
         raise ValueError(f"render_mode: is {render_mode!r}, expected None; save_html() and show() replay an episode in a browser")
+
+
+def _open(worlds):
+    if worlds is None:
+        raise gymnasium.error.ClosedEnvironmentError("the environment was closed and its simulation is gone; make a new one")
+    return worlds
 
 
 class Env(gymnasium.Env):
@@ -61,11 +68,12 @@ class Env(gymnasium.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.worlds.reset(0, self.np_random)
+        _open(self.worlds).reset(0, self.np_random)
         self._begun = True
         return self.worlds.observe()[0], {}
 
     def step(self, action):
+        _open(self.worlds)
         if not self._begun:
             raise gymnasium.error.ResetNeeded("step: before the first reset")
         action = _check_action(action, self.action_space.shape)
@@ -75,11 +83,15 @@ class Env(gymnasium.Env):
 
     def save_html(self, path, fps=60.0):
         """Write a page that plays the present episode."""
-        self.worlds.replay(0, fps).save_html(path, type(self.task).__name__)
+        _open(self.worlds).replay(0, fps).save_html(path, type(self.task).__name__)
 
     def show(self, fps=60.0):
         """Play the present episode: inside a notebook, or in the browser."""
-        return self.worlds.replay(0, fps).show(type(self.task).__name__)
+        return _open(self.worlds).replay(0, fps).show(type(self.task).__name__)
+
+    def close(self):
+        """Free the simulation; nothing but closing again is possible afterwards."""
+        self.worlds = None
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
@@ -137,10 +149,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         for k in np.flatnonzero(mask):
             if seeds[k] is not None:
                 self._rngs[k] = seeding.np_random(int(seeds[k]))[0]
+        _open(self.worlds)
         self._reset_worlds(np.flatnonzero(mask))
         return self.worlds.observe(), {}
 
     def step(self, actions):
+        _open(self.worlds)
         actions = _check_action(actions, self.action_space.shape)
         if None in self._rngs:
             raise gymnasium.error.ResetNeeded("step: before the first reset")
@@ -169,7 +183,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def save_html(self, path, world=0, fps=60.0):
         """Write a page that plays the present episode of a world; needs record=True."""
-        self.worlds.replay(world, fps).save_html(path, type(self.task).__name__)
+        _open(self.worlds).replay(world, fps).save_html(path, type(self.task).__name__)
+
+    def close_extras(self, **kwargs):
+        """Free the simulations; nothing but closing again is possible afterwards."""
+        self.worlds = None
 
 
 def _masked(info, mask):

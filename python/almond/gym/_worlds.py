@@ -1,5 +1,8 @@
 """What a task is, and n worlds of it stepped together. Single and vector environments are both made of this."""
 
+import operator
+
+import gymnasium
 import numpy as np
 
 from .._core import Batch
@@ -18,6 +21,7 @@ class Task:
     substeps = 4  # steps of the simulation per action
     observation_size = 0
     action_size = 0
+    observation_limit = np.inf  # observations are cut off at ± this, far beyond what is met: a bound for the observation space
 
     def start(self, rng):
         """One world at its start: q, v, target and a dict of what the task remembers of a world (scalars or vectors)."""
@@ -67,7 +71,8 @@ class Worlds:
             self._starts[k] = (len(self._log), batch.q[k].copy(), batch.v[k].copy())
 
     def observe(self):
-        return self.task.observe(self.batch, self.memory)
+        limit = self.task.observation_limit
+        return np.clip(self.task.observe(self.batch, self.memory), -limit, limit)
 
     def step(self, action):
         """Reward, terminated, info of every world."""
@@ -81,8 +86,12 @@ class Worlds:
 
     def replay(self, k=0, fps=60.0):
         """A simulation that has done and recorded the present episode of world k once more, with the same bits."""
-        if not self.record or k not in self._starts:
-            raise ValueError("replay: nothing was recorded; an environment records with record=True, from its next reset on")
+        if operator.index(k) not in range(len(self.batch)):
+            raise ValueError(f"world: is {k}, expected 0 to {len(self.batch) - 1}")
+        if not self.record:
+            raise ValueError("record: is False, expected record=True where the vector environment is made; nothing was recorded")
+        if k not in self._starts:
+            raise gymnasium.error.ResetNeeded("there is no episode to replay before the first reset")
         begin, q, v = self._starts[k]
         sim = self.task.simulation()
         sim.q[:], sim.v[:] = q, v

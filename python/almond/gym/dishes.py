@@ -33,6 +33,7 @@ class DishPiling(Task):
     options = {"dt": 1.0 / 120.0, "max_points_per_sdf_pair": 24}
     substeps = 4
     observation_size = 20
+    observation_limit = 100.0
     action_size = 4
 
     def __init__(self, pile=1):

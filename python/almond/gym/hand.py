@@ -50,6 +50,7 @@ class InHandCube(Task):
     options = {"dt": 1.0 / 120.0}
     substeps = 4
     observation_size = 45
+    observation_limit = 100.0
     action_size = 16
     _reach = 0.5
 

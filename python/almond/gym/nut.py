@@ -30,6 +30,7 @@ class NutThreading(Task):
     options = {"dt": 1.0 / 120.0}
     substeps = 4
     observation_size = 15
+    observation_limit = 100.0
     action_size = 4
     _deep = 0.012  # [m]
 

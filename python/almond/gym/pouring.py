@@ -32,6 +32,7 @@ class Pouring(Task):
     options = {"dt": 1.0 / 120.0, "max_points_per_sdf_pair": 24}
     substeps = 4
     observation_size = 17
+    observation_limit = 100.0
     action_size = 3
 
     def __init__(self, balls=12):

@@ -83,6 +83,7 @@ class Quadruped(Task):
     options = {"dt": 0.01}
     substeps = 2
     observation_size = 37
+    observation_limit = 100.0
     action_size = 12
     _reach = 0.5  # of an action [rad]
     _clock = 2.0  # [Hz]

@@ -19,6 +19,7 @@ class Reach(Task):
     options = {"dt": 1.0 / 120.0}
     substeps = 4
     observation_size = 15
+    observation_limit = 100.0
     action_size = 4
     _lengths = (0.25, 0.22, 0.12)
 
