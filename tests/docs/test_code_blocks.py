@@ -17,15 +17,8 @@ from blocks import PAGES, ROOT, all_blocks, blocks_of, commands_of
 PROGRAM = Path(os.environ.get("ALMOND_PROGRAM", ROOT / "build" / "almond"))
 # Packages that a page may need and the package does not.
 OPTIONAL = {"almond", "mujoco", "pinocchio", "gymnasium", "ray", "torch", "matplotlib", "scipy", "stable_baselines3"}
-# What a page supposes to be there already: files of its reader.
-SCENE_XML = '<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
 # Commands of a page whose files its Python reads.
 RUNS = {"docs/formats.md": ["run", "ball", "--trajectory", "way.npz"]}
-FILES = {
-    "docs/python.md": {"scene.xml": SCENE_XML, "robot.urdf": (ROOT / "examples/robot/leg.urdf").read_text()},
-    "docs/mujoco.md": {"scene.xml": SCENE_XML},
-    "docs/rollouts.md": {"robot.urdf": (ROOT / "examples/robot/leg.urdf").read_text()},
-}
 
 
 def test_every_kind_of_block_is_checked_here():
@@ -40,8 +33,6 @@ def test_python_runs(page, tmp_path, monkeypatch):
     if importlib.util.find_spec("almond") is None:
         pytest.skip("the package almond is not built: make python")
     monkeypatch.chdir(tmp_path)
-    for name, text in FILES.get(str(page.relative_to(ROOT)), {}).items():
-        (tmp_path / name).write_text(text)
     if command := RUNS.get(str(page.relative_to(ROOT))):
         assert command in [words for _, words in commands_of(page)]
         if not PROGRAM.exists():
