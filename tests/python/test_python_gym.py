@@ -3,6 +3,7 @@
 import gc
 import pathlib
 import re
+import warnings
 import weakref
 
 import numpy as np
@@ -276,7 +277,8 @@ def test_a_policy_goes_through_a_file(tmp_path):
 def test_the_examples_of_the_documentation_run(tmp_path, monkeypatch):
     page = pathlib.Path(__file__).parents[2] / "docs" / "gym.md"
     monkeypatch.chdir(tmp_path)
-    start, many, own = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+    start, many, own = [block for block in blocks if "stable_baselines3" not in block]
     names = {}
     for block in (start, many.replace("num_envs=64", "num_envs=3"), own):
         exec(block, names)
@@ -337,3 +339,20 @@ def test_mistakes_are_told():
     ]:
         with pytest.raises(ValueError, match=words):
             call()
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_stable_baselines_accepts_it_and_trains(env_id):
+    baselines = pytest.importorskip("stable_baselines3", reason="the package stable-baselines3 is not installed")
+    from stable_baselines3.common.env_checker import check_env as check
+
+    env = make(env_id)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        check(env.unwrapped)
+    agent = baselines.PPO("MlpPolicy", env, n_steps=100, batch_size=50, n_epochs=1, seed=0, device="cpu")
+    before = [p.detach().clone() for p in agent.policy.parameters()]
+    agent.learn(200)
+    after = [p.detach() for p in agent.policy.parameters()]
+    assert agent.num_timesteps == 200 and all(bool(p.isfinite().all()) for p in after)
+    assert any(bool((a != b).any()) for a, b in zip(before, after))
