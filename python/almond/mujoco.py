@@ -38,7 +38,7 @@ _EULER, _RK4, _IMPLICIT, _IMPLICITFAST, _DISCRETE = (
 _EULERDAMP, _WARMSTART = (int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")) for name in ("EULERDAMP", "WARMSTART"))
 _SLEEP, _IPC, _OVERRIDE = (int(getattr(mujoco.mjtEnableBit, f"mjENBL_{name}")) for name in ("SLEEP", "IPC", "OVERRIDE"))
 _PYRAMIDAL = int(mujoco.mjtCone.mjCONE_PYRAMIDAL)
-_NO_NUMBERS, _NO_INDICES = np.zeros(0), np.zeros(0, np.int32)
+_NO_NUMBERS = np.zeros(0)
 
 
 @contextlib.contextmanager
@@ -75,13 +75,7 @@ class Stepper:
         """Arrays that stay where they are are handed over once; the data itself may be freed in between."""
         if self._model is model and self._data() is data:
             return
-        self._solver.bind(
-            [model.geom_margin, model.body_margin, model.pair_margin, model.jnt_margin, model.tendon_margin, model.geom_size.reshape(-1)],
-            model.geom_type, model.geom_bodyid, model.body_rootid, model.pair_geom1, model.pair_geom2, model.jnt_dofadr, model.jnt_type,
-            model.geom_rbound, data.geom_xpos, data.subtree_com, data.ten_velocity, model.dof_treeid, data.M, model.M_rownnz, model.M_rowadr, model.M_colind, model.D_rownnz, model.D_rowadr, model.D_colind,
-            model.dof_damping, model.dof_dampingpoly, data.qvel, data.cvel, data.qfrc_smooth, data.tree_awake,
-            data.qfrc_constraint, data.qacc,
-        )  # fmt: skip
+        self._solver.bind(model, data)
         if self._model is not model:
             self._scratch = None
         self._model, self._option, self._data, self._time = model, model.opt, weakref.ref(data), None
@@ -112,20 +106,23 @@ class Stepper:
         return self._scratch.qDeriv, self._scratch.qvel
 
     def _assemble(self, model, data, common=-1.0, ahead=True):
-        option, contact = self._option, data.contact
+        option = self._option
         derivative = free = _NO_NUMBERS
         implicit = option.integrator >= _IMPLICIT
         if implicit:
             derivative, free = self._implicit(model, data)
-        damped = not implicit and not option.disableflags & _EULERDAMP
-        sparse = bool(mujoco.mj_isSparse(model))
-        pattern = (data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind) if sparse else (_NO_INDICES,) * 3
         self._solver.assemble(
-            option.timestep, ahead, damped, bool(option.enableflags & _SLEEP), derivative, free, option.cone == _PYRAMIDAL, common,
-            sparse, data.efc_J.reshape(-1), *pattern, data.efc_type, data.efc_id, data.efc_pos, data.efc_margin,
-            data.efc_frictionloss, contact.efc_address, contact.dim, contact.dist, contact.includemargin, contact.friction,
-            contact.surfacevel, contact.geom,
-        )  # fmt: skip
+            data,
+            derivative,
+            free,
+            dt=option.timestep,
+            looked_ahead=ahead,
+            damped=not implicit and not option.disableflags & _EULERDAMP,
+            sleeps=bool(option.enableflags & _SLEEP),
+            pyramidal=option.cone == _PYRAMIDAL,
+            sparse=bool(mujoco.mj_isSparse(model)),
+            common=common,
+        )
 
     def _look_ahead(self, model, data):
         """All that MuJoCo computes from positions and velocities, with wider margins. Returns by how much the one margin is wider

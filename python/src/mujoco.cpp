@@ -34,10 +34,18 @@ void add_mujoco(nb::module_& m) {
              s.solution.certificate.residual = s.solution.certificate.natural_map = 0.0;
              s.solution.info = SolveInfo{};
            })
-      .def("bind", &bind)
+      .def("bind", &bind, nb::arg("model"), nb::arg("data"))
       .def("widen", &widen, nb::arg("dt"))
       .def("narrow", &narrow)
-      .def("assemble", &assemble)
+      .def(
+          "assemble",
+          [](MujocoSolver& s, nb::handle data, const Column<double>& derivative, const Column<double>& free_velocity,
+             double dt, bool looked_ahead, bool damped, bool sleeps, bool pyramidal, bool sparse, double common) {
+            assemble(s, data, derivative, free_velocity, {dt, looked_ahead, damped, sleeps, pyramidal, sparse, common});
+          },
+          nb::arg("data"), nb::arg("derivative"), nb::arg("free_velocity"), nb::kw_only(), nb::arg("dt"),
+          nb::arg("looked_ahead"), nb::arg("damped"), nb::arg("sleeps"), nb::arg("pyramidal"), nb::arg("sparse"),
+          nb::arg("common"))
       .def("solve", &solve_step, nb::arg("warm") = true)
       .def("write", &write)
       .def("certify", &certify)

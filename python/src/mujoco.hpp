@@ -1,7 +1,7 @@
 #pragma once
-// MuJoCo's constraints as a contact problem, and its answer in MuJoCo's layout. Works on arrays, so that it needs no
-// MuJoCo itself; python/almond/mujoco.py hands them over and says what is done with them. One problem, workspace and
-// answer serve all steps.
+// MuJoCo's constraints as a contact problem, and its answer in MuJoCo's layout. Takes arrays of MjModel and MjData by
+// their names, so that it needs no MuJoCo itself; python/almond/mujoco.py says what is done with them. One problem,
+// workspace and answer serve all steps.
 //
 //   bind -> widen -> (MuJoCo looks for contacts) -> narrow -> assemble -> solve_step -> write
 
@@ -16,6 +16,16 @@ template <class Value>
 using Table = nb::ndarray<const Value, nb::ndim<2>, nb::device::cpu>;
 using Strided = nb::ndarray<double, nb::ndim<1>, nb::device::cpu>;
 using Writable = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WritableTable = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+/// An attribute of a model or its data where it lies, never a copy. Throws ValueError where it is no such array.
+template <class Array>
+Array array_of(nb::handle owner, const char* name) {
+  Array array;
+  if (!nb::try_cast(nb::object(owner.attr(name)), array, false))
+    raise_value_error(std::string(name) + ": has another type or shape than MuJoCo's arrays of that name");
+  return array;
+}
 
 template <class Value>
 Value at(const Column<Value>& array, int k) {
@@ -108,17 +118,8 @@ struct MujocoSolver {
   std::vector<Memory> memory;
 };
 
-/// Arrays of a model and its data that stay where they are; for another model or data, again.
-void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<int>& geom_type,
-          const Column<int>& geom_body, const Column<int>& body_root, const Column<int>& pair_geom1,
-          const Column<int>& pair_geom2, const Column<int>& joint_dof, const Column<int>& joint_type,
-          const Column<double>& geom_radius, const Table<double>& geom_position, const Table<double>& subtree_com,
-          const Column<double>& tendon_velocity, const Column<int>& treeid, const Column<double>& M,
-          const Column<int>& M_rownnz, const Column<int>& M_rowadr, const Column<int>& M_colind,
-          const Column<int>& D_rownnz, const Column<int>& D_rowadr, const Column<int>& D_colind,
-          const Column<double>& damping, const Table<double>& dampingpoly, const Column<double>& qvel,
-          const Table<double>& cvel, const Column<double>& force, const Column<int>& awake, Writable qfrc_constraint,
-          Writable qacc);
+/// Arrays of an MjModel and its MjData that stay where they are; for another model or data, again.
+void bind(MujocoSolver& s, nb::handle model, nb::handle data);
 
 /// Makes margins wider, so that contacts and limits are found that may be reached within the step: a rigid contact must
 /// be known before it is there; found too late, it overlaps. Returns how much wider a margin has to be that counts for
@@ -127,15 +128,21 @@ double widen(MujocoSolver& s, double dt);
 /// Margins as they were.
 void narrow(MujocoSolver& s);
 
-/// The contact problem of a step. `derivative` is MuJoCo's qDeriv and `free_velocity` its next velocity without
-/// constraints; both are empty for Euler's method. `common`: see list_constraints.
-void assemble(MujocoSolver& s, double dt, bool looked_ahead, bool damped, bool sleeps, const Column<double>& derivative,
-              const Column<double>& free_velocity, bool pyramidal, double common, bool sparse, const Column<double>& J,
-              const Column<int>& J_rownnz, const Column<int>& J_rowadr, const Column<int>& J_colind,
-              const Column<int>& type, const Column<int>& id, const Column<double>& pos, const Column<double>& margin,
-              const Column<double>& loss, const Column<int>& address, const Column<int>& dim, const Strided& dist,
-              const Column<double>& includemargin, const Table<double>& friction, const Table<double>& surfacevel,
-              const Table<int>& geom);
+/// What a step is told besides the arrays of its data.
+struct StepFacts {
+  double dt = 0.0;
+  bool looked_ahead = true;  // margins were wider when MuJoCo looked
+  bool damped = false;       // D is part of A
+  bool sleeps = false;       // some trees may be asleep
+  bool pyramidal = true;     // rows of contacts are edges of pyramids
+  bool sparse = false;       // J is
+  double common = -1.0;      // see list_constraints
+};
+
+/// The contact problem of the constraints in an MjData. `derivative` is MuJoCo's qDeriv and `free_velocity` its next
+/// velocity without constraints; both are empty for Euler's method.
+void assemble(MujocoSolver& s, nb::handle data, const Column<double>& derivative, const Column<double>& free_velocity,
+              const StepFacts& facts);
 
 /// False where the numbers that came in are not finite: then nothing was solved.
 bool solve_step(MujocoSolver& s, bool warm);

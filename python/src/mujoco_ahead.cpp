@@ -56,56 +56,55 @@ void set_extra(Bound& b, double dt) {
 
 }  // namespace
 
-void bind(MujocoSolver& s, const std::vector<Writable>& margins, const Column<int>& geom_type,
-          const Column<int>& geom_body, const Column<int>& body_root, const Column<int>& pair_geom1,
-          const Column<int>& pair_geom2, const Column<int>& joint_dof, const Column<int>& joint_type,
-          const Column<double>& geom_radius, const Table<double>& geom_position, const Table<double>& subtree_com,
-          const Column<double>& tendon_velocity, const Column<int>& treeid, const Column<double>& M,
-          const Column<int>& M_rownnz, const Column<int>& M_rowadr, const Column<int>& M_colind,
-          const Column<int>& D_rownnz, const Column<int>& D_rowadr, const Column<int>& D_colind,
-          const Column<double>& damping, const Table<double>& dampingpoly, const Column<double>& qvel,
-          const Table<double>& cvel, const Column<double>& force, const Column<int>& awake, Writable qfrc_constraint,
-          Writable qacc) {
+void bind(MujocoSolver& s, nb::handle model, nb::handle data) {
   const Busy busy(s.busy, "this stepper");
-  const auto n = treeid.shape(0);
-  for (const auto& [size, name] :
-       {std::pair(qvel.shape(0), "qvel"), std::pair(force.shape(0), "qfrc_smooth"), std::pair(qacc.shape(0), "qacc"),
-        std::pair(damping.shape(0), "dof_damping"), std::pair(M_rownnz.shape(0), "M_rownnz")})
-    if (size != n)
+  const auto numbers = [](nb::handle owner, const char* name) { return array_of<Column<double>>(owner, name).data(); };
+  const auto rows = [](nb::handle owner, const char* name) { return array_of<Table<double>>(owner, name).data(); };
+  const auto indices = [](nb::handle owner, const char* name) { return array_of<Column<int>>(owner, name).data(); };
+  const auto results = [](nb::handle owner, const char* name) { return array_of<Writable>(owner, name).data(); };
+  Bound& b = s.bound;
+  const std::size_t n = array_of<Column<int>>(model, "dof_treeid").shape(0);
+  for (const char* name : {"qvel", "qfrc_smooth", "qacc"})
+    if (const std::size_t size = array_of<Column<double>>(data, name).shape(0); size != n)
       raise_value_error(std::string(name) + ": has " + std::to_string(size) + " entries, expected " +
                         std::to_string(n) + "; is data of this model?");
-  Bound& b = s.bound;
   b.n = static_cast<int>(n);
-  std::size_t k = 0;
-  for (Bound::Margin* margin : margins_of(b)) {
-    margin->values = margins.at(k).data();
-    margin->size = static_cast<int>(margins.at(k++).shape(0));
-    margin->extra.assign(static_cast<std::size_t>(margin->size), 0.0);
+  const std::array names = {"geom_margin", "body_margin", "pair_margin", "jnt_margin", "tendon_margin"};
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const auto values = array_of<Writable>(model, names[k]);
+    Bound::Margin& margin = *margins_of(b)[k];
+    margin.values = values.data();
+    margin.size = static_cast<int>(values.shape(0));
+    margin.extra.assign(values.shape(0), 0.0);
   }
-  b.geom_type = geom_type.data();
-  b.geom_body = geom_body.data();
-  b.body_root = body_root.data();
-  b.pair_geom1 = pair_geom1.data();
-  b.pair_geom2 = pair_geom2.data();
-  b.joint_dof = joint_dof.data();
-  b.joint_type = joint_type.data();
-  b.geom_radius = geom_radius.data();
-  b.geom_position = geom_position.data();
-  b.subtree_com = subtree_com.data();
-  b.tendon_velocity = tendon_velocity.data();
-  b.treeid = treeid.data();
-  b.M = {M.data(), M_rownnz.data(), M_rowadr.data(), M_colind.data(), b.n};
-  b.D = {nullptr, D_rownnz.data(), D_rowadr.data(), D_colind.data(), b.n};
-  b.derivatives = static_cast<int>(D_colind.shape(0));
-  b.damping = damping.data();
-  b.dampingpoly = dampingpoly.data();
-  b.poly = static_cast<int>(dampingpoly.shape(1));
-  b.qvel = qvel.data();
-  b.cvel = cvel.data();
-  b.force = force.data();
-  b.awake = awake.data();
-  b.qfrc_constraint = qfrc_constraint.data();
-  b.qacc = qacc.data();
+  const auto sizes = array_of<WritableTable>(model, "geom_size");
+  b.sizes.values = sizes.data();
+  b.sizes.size = static_cast<int>(sizes.shape(0) * sizes.shape(1));
+  b.sizes.extra.assign(static_cast<std::size_t>(b.sizes.size), 0.0);
+  b.geom_type = indices(model, "geom_type");
+  b.geom_body = indices(model, "geom_bodyid");
+  b.body_root = indices(model, "body_rootid");
+  b.pair_geom1 = indices(model, "pair_geom1");
+  b.pair_geom2 = indices(model, "pair_geom2");
+  b.joint_dof = indices(model, "jnt_dofadr");
+  b.joint_type = indices(model, "jnt_type");
+  b.geom_radius = numbers(model, "geom_rbound");
+  b.geom_position = rows(data, "geom_xpos");
+  b.subtree_com = rows(data, "subtree_com");
+  b.tendon_velocity = numbers(data, "ten_velocity");
+  b.treeid = indices(model, "dof_treeid");
+  b.M = {numbers(data, "M"), indices(model, "M_rownnz"), indices(model, "M_rowadr"), indices(model, "M_colind"), b.n};
+  b.D = {nullptr, indices(model, "D_rownnz"), indices(model, "D_rowadr"), indices(model, "D_colind"), b.n};
+  b.derivatives = static_cast<int>(array_of<Column<int>>(model, "D_colind").shape(0));
+  b.damping = numbers(model, "dof_damping");
+  b.dampingpoly = rows(model, "dof_dampingpoly");
+  b.poly = static_cast<int>(array_of<Table<double>>(model, "dof_dampingpoly").shape(1));
+  b.qvel = numbers(data, "qvel");
+  b.cvel = rows(data, "cvel");
+  b.force = numbers(data, "qfrc_smooth");
+  b.awake = indices(data, "tree_awake");
+  b.qfrc_constraint = results(data, "qfrc_constraint");
+  b.qacc = results(data, "qacc");
   s.memory.clear();
 }
 

@@ -125,13 +125,49 @@ void add_friction_row(MujocoSolver& s, const Constraint& constraint, int efc, in
   }
 }
 
+/// MjData.contact.
 struct ContactArrays {
+  explicit ContactArrays(nb::handle contact)
+      : address(array_of<Column<int>>(contact, "efc_address")),
+        dim(array_of<Column<int>>(contact, "dim")),
+        dist(array_of<Strided>(contact, "dist")),
+        includemargin(array_of<Column<double>>(contact, "includemargin")),
+        friction(array_of<Table<double>>(contact, "friction")),
+        surfacevel(array_of<Table<double>>(contact, "surfacevel")),
+        geom(array_of<Table<int>>(contact, "geom")) {}
+
   Column<int> address, dim;
   Strided dist;
   Column<double> includemargin;
   Table<double> friction, surfacevel;
   Table<int> geom;
 };
+
+/// MjData.efc_*, but for J: a row per constraint.
+struct ConstraintArrays {
+  explicit ConstraintArrays(nb::handle data)
+      : type(array_of<Column<int>>(data, "efc_type")),
+        id(array_of<Column<int>>(data, "efc_id")),
+        pos(array_of<Column<double>>(data, "efc_pos")),
+        margin(array_of<Column<double>>(data, "efc_margin")),
+        loss(array_of<Column<double>>(data, "efc_frictionloss")) {}
+
+  Column<int> type, id;
+  Column<double> pos, margin, loss;
+};
+
+/// Where the rows of MjData.efc_J lie, which has `rows` of them.
+Sparse find_rows(nb::handle data, bool sparse, std::size_t rows, int n) {
+  const auto J = array_of<nb::ndarray<const double, nb::c_contig, nb::device::cpu>>(data, "efc_J");
+  if (!sparse) {
+    require_size(J.size(), rows * static_cast<std::size_t>(n), "efc_J");
+    return {J.data(), nullptr, nullptr, nullptr, n};
+  }
+  const auto rownnz = array_of<Column<int>>(data, "efc_J_rownnz");
+  require_size(rownnz.shape(0), rows, "efc_J");
+  return {J.data(), rownnz.data(), array_of<Column<int>>(data, "efc_J_rowadr").data(),
+          array_of<Column<int>>(data, "efc_J_colind").data(), n};
+}
 
 void add_cone(MujocoSolver& s, Origin& origin, const ContactArrays& c) {
   Contact contact;
@@ -166,24 +202,23 @@ void add_scalar(MujocoSolver& s, Origin& origin, std::vector<Row>& pool, double 
 
 /// The kinds and gaps of all constraints, from MuJoCo's arrays. What made margins wider is taken off again: `common` of
 /// all contacts, or if that is negative, what the geoms were given.
-void list_constraints(MujocoSolver& s, const Column<int>& type, const Column<int>& id, const Column<double>& pos,
-                      const Column<double>& margin, double common, const ContactArrays& c) {
-  const int rows = static_cast<int>(type.shape(0)), contacts = static_cast<int>(c.address.shape(0));
+void list_constraints(MujocoSolver& s, const ConstraintArrays& all, double common, const ContactArrays& c) {
+  const int rows = static_cast<int>(all.type.shape(0)), contacts = static_cast<int>(c.address.shape(0));
   s.origins.clear();
   for (int i = 0; i < rows; ++i) {
-    const int kind = at(type, i);
+    const int kind = at(all.type, i);
     if (kind >= kContact) break;  // contacts come last
     Origin origin;
     origin.efc = i;
     origin.key_a = -1 - kind;
-    origin.key_b = at(id, i);
+    origin.key_b = at(all.id, i);
     const bool same =
         !s.origins.empty() && s.origins.back().key_a == origin.key_a && s.origins.back().key_b == origin.key_b;
     origin.key_c = same ? s.origins.back().key_c + 1 : 0;
     const bool limit = kind == kLimitJoint || kind == kLimitTendon;
     const Bound::Margin& kin = kind == kLimitJoint ? s.bound.joints : s.bound.tendons;
-    const double ahead = limit && at(id, i) < kin.size ? kin.extra[at(id, i)] : 0.0;
-    origin.gap = limit ? at(pos, i) - (at(margin, i) - ahead) : kind == kEquality ? at(pos, i) : 0.0;
+    const double ahead = limit && at(all.id, i) < kin.size ? kin.extra[at(all.id, i)] : 0.0;
+    origin.gap = limit ? at(all.pos, i) - (at(all.margin, i) - ahead) : kind == kEquality ? at(all.pos, i) : 0.0;
     s.origins.push_back(origin);
   }
   for (int k = 0; k < contacts; ++k) {
@@ -219,7 +254,7 @@ void list_constraints(MujocoSolver& s, const Column<int>& type, const Column<int
   }
 }
 
-void add_constraints(MujocoSolver& s, const Column<int>& type, const Column<double>& loss, const ContactArrays& c) {
+void add_constraints(MujocoSolver& s, const ConstraintArrays& all, const ContactArrays& c) {
   ContactProblem& p = s.problem;
   for (auto* list : {&s.cones, &s.hard, &s.equality, &s.bounded}) list->clear();
   int cone = -1;
@@ -236,14 +271,14 @@ void add_constraints(MujocoSolver& s, const Column<int>& type, const Column<doub
       add_cone(s, origin, c);
       cone = i;
       note(s.cones);
-    } else if (origin.contact >= 0 || at(type, origin.efc) >= kLimitJoint) {
+    } else if (origin.contact >= 0 || at(all.type, origin.efc) >= kLimitJoint) {
       add_scalar(s, origin, p.hard, approach(origin.gap, s.dt), kInfinity, c);
       note(s.hard);
-    } else if (at(type, origin.efc) == kEquality) {
+    } else if (at(all.type, origin.efc) == kEquality) {
       add_scalar(s, origin, p.equality, std::clamp(origin.gap / s.dt, -kMaxCorrection, kMaxCorrection), kInfinity, c);
       note(s.equality);
     } else {
-      add_scalar(s, origin, p.bounded, 0.0, s.dt * at(loss, origin.efc), c);
+      add_scalar(s, origin, p.bounded, 0.0, s.dt * at(all.loss, origin.efc), c);
       note(s.bounded);
     }
   }
@@ -296,34 +331,28 @@ void set_smooth(MujocoSolver& s, bool damped, const double* derivative, const do
 
 }  // namespace
 
-void assemble(MujocoSolver& s, double dt, bool looked_ahead, bool damped, bool sleeps, const Column<double>& derivative,
-              const Column<double>& free_velocity, bool pyramidal, double common, bool sparse, const Column<double>& J,
-              const Column<int>& J_rownnz, const Column<int>& J_rowadr, const Column<int>& J_colind,
-              const Column<int>& type, const Column<int>& id, const Column<double>& pos, const Column<double>& margin,
-              const Column<double>& loss, const Column<int>& address, const Column<int>& dim, const Strided& dist,
-              const Column<double>& includemargin, const Table<double>& friction, const Table<double>& surfacevel,
-              const Table<int>& geom) {
+void assemble(MujocoSolver& s, nb::handle data, const Column<double>& derivative, const Column<double>& free_velocity,
+              const StepFacts& facts) {
   const Busy busy(s.busy, "this stepper");
-  const auto n = static_cast<std::size_t>(s.bound.n), rows = static_cast<std::size_t>(type.shape(0));
-  require_size(sparse ? J_rownnz.shape(0) : J.shape(0), sparse ? rows : rows * n, "efc_J");
-  if (derivative.shape(0) > 0)
-    require_size(derivative.shape(0), static_cast<std::size_t>(s.bound.derivatives), "qDeriv");
-  if (free_velocity.shape(0) > 0) require_size(free_velocity.shape(0), n, "qvel");
-  if (!(dt > 0.0)) raise_value_error("timestep: is " + to_text(dt) + ", expected > 0");
-  s.dt = dt;
-  s.pyramidal = pyramidal;
-  s.J = {J.data(), J_rownnz.data(), J_rowadr.data(), sparse ? J_colind.data() : nullptr, s.bound.n};
-  const ContactArrays contacts{address, dim, dist, includemargin, friction, surfacevel, geom};
-  if (!looked_ahead)
-    for (Bound::Margin* m : {&s.bound.geoms, &s.bound.joints, &s.bound.tendons})
+  const ConstraintArrays constraints(data);
+  const ContactArrays contacts(nb::object(data.attr("contact")));
+  const bool implicit = derivative.shape(0) > 0;
+  if (implicit) require_size(derivative.shape(0), static_cast<std::size_t>(s.bound.derivatives), "qDeriv");
+  if (implicit) require_size(free_velocity.shape(0), static_cast<std::size_t>(s.bound.n), "qvel");
+  if (!(facts.dt > 0.0)) raise_value_error("timestep: is " + to_text(facts.dt) + ", expected > 0");
+  s.dt = facts.dt;
+  s.pyramidal = facts.pyramidal;
+  s.J = find_rows(data, facts.sparse, constraints.type.shape(0), s.bound.n);
+  if (!facts.looked_ahead)
+    for (Bound::Margin* m : {&s.bound.geoms, &s.bound.sizes, &s.bound.joints, &s.bound.tendons})
       std::fill(m->extra.begin(), m->extra.end(), 0.0);
   s.problem.clear();
   set_trees(s);
-  list_constraints(s, type, id, pos, margin, common, contacts);
+  list_constraints(s, constraints, facts.common, contacts);
   make_subsystems(s, s.bound.n);
-  set_smooth(s, damped, derivative.shape(0) > 0 ? derivative.data() : nullptr,
-             free_velocity.shape(0) > 0 ? free_velocity.data() : nullptr, sleeps);
-  add_constraints(s, type, loss, contacts);
+  set_smooth(s, facts.damped, implicit ? derivative.data() : nullptr, implicit ? free_velocity.data() : nullptr,
+             facts.sleeps);
+  add_constraints(s, constraints, contacts);
 }
 
 }  // namespace almond::python
