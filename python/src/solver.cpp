@@ -102,12 +102,13 @@ struct PyWorkspace {
   std::atomic<bool> busy{false};
 };
 
-/// A solve that broke down judges none of what it gave up: the certificate is then made from the answer alone.
-Certificate certify_failure(const ContactProblem& problem, const Solution& solution) {
-  Certificate certificate = make_certificate(problem, solution.v, solution.lambda);
+/// A solve that broke down has not judged what it gave up: the certificate is then made from the answer alone. Numbers
+/// that have overflowed are infinite, so that no comparison takes them for small.
+void complete_certificate(const ContactProblem& problem, Solution& solution) {
+  Certificate& certificate = solution.certificate;
+  if (solution.status == Status::kNumericalError) certificate = make_certificate(problem, solution.v, solution.lambda);
   if (std::isnan(certificate.residual)) certificate.residual = kInfinity;
   if (std::isnan(certificate.natural_map)) certificate.natural_map = kInfinity;
-  return certificate;
 }
 
 // What pickle keeps.
@@ -172,7 +173,7 @@ std::unique_ptr<Solution> solve_problem(const ContactProblem& problem, const nb:
   const Busy busy(ws.busy, "this workspace");
   nb::gil_scoped_release release;
   solve(problem, settings, ws.workspace, *solution);
-  if (solution->status == Status::kNumericalError) solution->certificate = certify_failure(problem, *solution);
+  if (solution->status != Status::kSolved) complete_certificate(problem, *solution);
   return solution;
 }
 

@@ -200,6 +200,14 @@ def test_a_step_that_failed_is_not_reported_as_exact():
     assert batch.residual[0] < 1e-8 and batch.residual[1] == np.inf and batch.solved.tolist() == [True, False]
 
 
+@pytest.mark.parametrize("mass", [5e-324, 1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("momentum", [1.0, 1e150, 1e300])
+def test_an_answer_is_solved_or_its_certificate_is_not_small(mass, momentum):
+    s = almond.solve(mass * np.eye(3), momentum * np.array([1.0, 0.0, -1.0]), np.eye(3), np.zeros(3), [0.5])
+    worst = max(s.certificate.residual / 1e-8, s.certificate.natural_map / 1e-9)
+    assert worst <= 1.0 if s.solved else worst > 1.0  # neither is NaN
+
+
 def test_the_residual_of_a_step_that_gave_up_is_that_of_its_problem():
     sim = almond.load("tower", solver="pgs", max_iterations=1)
     report = sim.step(3)
