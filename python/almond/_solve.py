@@ -35,12 +35,14 @@ def solve(
 
     Either ``solve(problem)`` with a ContactProblem, or ``solve(A, b, J, e, mu)`` with arrays: A (n, n) and J (3m, n) dense
     or SciPy sparse, rows of J and e per contact in the order t1, t2, n. Further arrays of a ContactProblem (hard rows Jh and
-    eh, soft rows, equalities, subsystem_offsets, ...) go by name.
+    eh, soft rows, equalities, subsystem_offsets, ...) go by name, and so do settings of the solver (budget_ms, max_iterations,
+    threads, trace, ...), see docs/commands.md; settings: the same as a dict.
 
-    start: impulses to begin from. settings: a dict of further settings of the solver (budget_ms, max_iterations, threads,
-    trace, ...), see docs/commands.md. Never raises for a hard problem: the status says how it went, and the certificate how
+    start: impulses to begin from. Never raises for a hard problem: the status says how it went, and the certificate how
     exactly. Raises ValueError for bad input. Several threads may call it at once.
     """
+    names = _core.setting_names()
+    by_name = {name: more.pop(name) for name in list(more) if name in names}
     if problem is None:
         problem = more.pop("A", None)
     if problem is None:
@@ -59,4 +61,4 @@ def solve(
         workspace = getattr(_mine, "workspace", None)
         if workspace is None:
             workspace = _mine.workspace = Workspace()
-    return _core.solve_problem(problem, {"solver": solver, "tol": tol, **(settings or {})}, start, workspace)
+    return _core.solve_problem(problem, {"solver": solver, "tol": tol, **(settings or {}), **by_name}, start, workspace)

@@ -19,9 +19,6 @@ void apply_options(const nb::dict& given, StepOptions& options);
 [[noreturn]] void refuse_name(const std::string& name, const std::vector<std::string>& known, const std::string& kind);
 
 [[nodiscard]] nb::dict to_dict(const StepReport& report);
-/// The same; where the numbers have ended nothing is known of the law, and the residual is infinite rather than the 0
-/// of a problem that was never solved.
-[[nodiscard]] StepReport judged(StepReport report);
 
 /// An object is for one thread at a time: a second one that calls meanwhile gets a RuntimeError instead of a race.
 class Busy {

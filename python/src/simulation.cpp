@@ -60,7 +60,7 @@ void step_once(PySimulation& self) {
     sim.inputs().wrenches[b].torque = self.wrenches.row(static_cast<Eigen::Index>(b)).tail<3>();
   }
   if (self.scripted && self.scene.control) self.scene.control(sim);
-  self.report = judged(sim.step());
+  self.report = sim.step();
   if (self.scene.observe) self.scene.observe(sim, self.report);
   if (self.replay) self.replay->add_step(sim, self.report);
 }
@@ -271,13 +271,6 @@ void set_input(PySimulation& self, VecX Inputs::*field, nb::handle value, const 
 }
 
 }  // namespace
-
-StepReport judged(StepReport r) {
-  if (r.status == Status::kNumericalError) r.residual = r.natural_map = kInfinity;
-  if (std::isnan(r.residual)) r.residual = kInfinity;
-  if (std::isnan(r.natural_map)) r.natural_map = kInfinity;
-  return r;
-}
 
 nb::dict to_dict(const StepReport& r) {
   nb::dict d;

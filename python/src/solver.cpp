@@ -7,6 +7,7 @@
 #include "almond/load/problem_fields.hpp"
 #include "almond/load/problem_file.hpp"
 #include "almond/solver/certificate.hpp"
+#include "almond/solver/setting_fields.hpp"
 #include "parts.hpp"
 #include "scenes/memory.hpp"
 
@@ -102,15 +103,6 @@ struct PyWorkspace {
   std::atomic<bool> busy{false};
 };
 
-/// A solve that broke down has not judged what it gave up: the certificate is then made from the answer alone. Numbers
-/// that have overflowed are infinite, so that no comparison takes them for small.
-void complete_certificate(const ContactProblem& problem, Solution& solution) {
-  Certificate& certificate = solution.certificate;
-  if (solution.status == Status::kNumericalError) certificate = make_certificate(problem, solution.v, solution.lambda);
-  if (std::isnan(certificate.residual)) certificate.residual = kInfinity;
-  if (std::isnan(certificate.natural_map)) certificate.natural_map = kInfinity;
-}
-
 // What pickle keeps.
 void remember(scenes::Memory& m, Certificate& c) {
   m(c.residual, c.natural_map, c.normal_violation, c.complementarity, c.cone_violation, c.slip_error,
@@ -173,7 +165,6 @@ std::unique_ptr<Solution> solve_problem(const ContactProblem& problem, const nb:
   const Busy busy(ws.busy, "this workspace");
   nb::gil_scoped_release release;
   solve(problem, settings, ws.workspace, *solution);
-  if (solution->status != Status::kSolved) complete_certificate(problem, *solution);
   return solution;
 }
 
@@ -354,6 +345,14 @@ void add_solver(nb::module_& m) {
       });
   m.def("solve_problem", &solve_problem, nb::arg("problem"), nb::arg("settings"), nb::arg("start").none(),
         nb::arg("workspace"));
+  m.def(
+      "setting_names",
+      [] {
+        std::vector<std::string> names;
+        for (const auto& [name, field] : setting_fields()) names.push_back(name);
+        return names;
+      },
+      "Names of the solver's settings.");
   m.def("solver_names", [] {
     std::vector<std::string> names;
     for (int k = 0; k < kNumSolverKinds; ++k) names.emplace_back(to_string(static_cast<SolverKind>(k)));

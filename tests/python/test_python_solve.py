@@ -193,3 +193,15 @@ def test_arguments_by_name():
     for nothing in (lambda: almond.solve(**block), lambda: almond.solve(None, **block), lambda: almond.solve()):
         with pytest.raises(ValueError, match="^A: missing"):
             nothing()
+
+
+def test_settings_go_by_name_or_as_a_dict():
+    problem = almond.ContactProblem(np.eye(3), [0.1, 0.0, -1.0], np.eye(3), np.zeros(3), [0.5])
+    by_name = almond.solve(problem, solver="pgs", max_iterations=3, fixed_iterations=True)
+    as_dict = almond.solve(problem, solver="pgs", settings={"max_iterations": 3, "fixed_iterations": True})
+    assert by_name.iterations == as_dict.iterations == 3
+    assert np.array_equal(by_name.impulses, as_dict.impulses)
+    arrays = almond.solve(np.eye(3), [0.1, 0.0, -1.0], np.eye(3), np.zeros(3), [0.5], solver="pgs", max_iterations=3, fixed_iterations=True)
+    assert np.array_equal(arrays.impulses, by_name.impulses)
+    with pytest.raises(ValueError, match="mu: the problem has it already"):
+        almond.solve(problem, mu=[0.2])

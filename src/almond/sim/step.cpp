@@ -28,6 +28,12 @@ void forget_answer(StepReport& report) {
   report.residual = report.natural_map = 0.0;
 }
 
+/// Nothing was solved, and no comparison may take it for exact.
+void fail(StepReport& report) {
+  report.status = Status::kNumericalError;
+  report.residual = report.natural_map = kInfinity;
+}
+
 /// A budget is that of the step: what comes after its first solve gets what is left, and a little in any case.
 void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& report) {
   constexpr double kLeastShare = 0.1;
@@ -215,7 +221,7 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
   Stopwatch watch;
   StepReport report;
   if (!is_usable(model, inputs, state)) {
-    report.status = Status::kNumericalError;
+    fail(report);
     return report;
   }
   compute_kinematics(model, state.q, state.v, w.kinematics);  // model -> kinematics
@@ -259,7 +265,7 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
   find_end_velocities(model, options, w, report);
   remember(w.contacts, w.assembly, w.solution.lambda, state);
   fill_report(w, report);
-  if (!advance(model, options, w, state)) report.status = Status::kNumericalError;  // -> state
+  if (!advance(model, options, w, state)) fail(report);  // -> state
   report.step_ms = watch.elapsed_ms();
   return report;
 }

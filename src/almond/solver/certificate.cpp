@@ -283,8 +283,11 @@ Certificate make_certificate(const ContactProblem& problem, const VecX& v_in, co
     judge_row(rows[r], lambda[3 * num_contacts + static_cast<int>(r)], relative_velocity<1>(problem, row, v)[0],
               relative_velocity<1>(problem, row, v_free)[0], delassus_trace(problem, factors, row, 1), index, tally);
   }
-  certificate.residual = num_constraints > 0 ? std::sqrt(tally.residual2) / num_constraints : 0.0;
-  certificate.natural_map = std::isfinite(tally.q2) ? std::sqrt(tally.map2) / natural_map_unit(tally.q2, sides2) : kNaN;
+  const bool judged = std::isfinite(tally.residual2) && std::isfinite(tally.map2) && std::isfinite(tally.q2);
+  certificate.residual = certificate.natural_map = judged ? 0.0 : kInfinity;
+  if (!judged || num_constraints == 0) return certificate;
+  certificate.residual = std::sqrt(tally.residual2) / num_constraints;
+  certificate.natural_map = std::sqrt(tally.map2) / natural_map_unit(tally.q2, sides2);
   return certificate;
 }
 

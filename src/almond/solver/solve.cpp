@@ -319,6 +319,7 @@ void certify(const ContactProblem& problem, const Settings& settings, Workspace:
   certificate.mode.assign(problem.contacts.size(), ContactMode::kOpen);
   double worst = 0.0;
   Residuals sum;
+  bool judged = true;
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
     const Contact& c = problem.contacts[i];
     if (w.idle.has(i)) {
@@ -330,14 +331,16 @@ void certify(const ContactProblem& problem, const Settings& settings, Workspace:
   for (int k = 0; k < w.islands.count; ++k) {
     const Island& island = w.islands.islands[k];
     const IslandScratch& s = *w.scratch[k];
+    judged = judged && !island.degenerate;
     if (island.degenerate) continue;
     sum.natural2 += s.reached.natural2;
     sum.residual2 += s.reached.residual2;
     add_to_certificate(island, s.monitor.best_lambda(), s.final, worst, certificate);
   }
-  const bool overflow = !(w.clock.natural_scale > 0.0);  // ‖q‖² is infinite
-  certificate.natural_map = overflow ? kNaN : std::sqrt(sum.natural2) * w.clock.natural_scale;
-  certificate.residual = std::sqrt(sum.residual2) * w.clock.residual_scale;
+  // What cannot be judged is as bad as can be, so that no comparison takes it for small.
+  judged = judged && w.clock.natural_scale > 0.0 && std::isfinite(sum.natural2) && std::isfinite(sum.residual2);
+  certificate.natural_map = judged ? std::sqrt(sum.natural2) * w.clock.natural_scale : kInfinity;
+  certificate.residual = judged ? std::sqrt(sum.residual2) * w.clock.residual_scale : kInfinity;
   certificate.finite = solution.v.allFinite() && solution.lambda.allFinite();
   // Islands aim a little beyond the goal of the whole; what reached that is solved, whoever gave up.
   const double goal = 0.99 * settings.tol;
