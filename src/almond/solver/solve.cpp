@@ -10,6 +10,7 @@
 #include "almond/solver/certificate.hpp"
 #include "almond/solver/cone.hpp"
 #include "almond/solver/idle.hpp"
+#include "almond/solver/shock.hpp"
 
 namespace almond {
 
@@ -23,6 +24,7 @@ struct IslandScratch {
   std::vector<double> lambda, zero;
   Status status = Status::kSolved;
   bool pending = false;
+  bool stop = false;  // out of time: nothing may approach all the same
 };
 
 struct Workspace::Impl {
@@ -32,6 +34,7 @@ struct Workspace::Impl {
   std::vector<std::unique_ptr<IslandScratch>> scratch;  // one per island
   std::unique_ptr<WorkerPool> pool;
   std::vector<double> scratch_v;
+  ShockWorkspace shock;
   GrowVector start_v;      // to see slip begin
   std::vector<int> order;  // islands, small ones first
   std::vector<double> cost;
@@ -196,9 +199,9 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
 
 /// v of an island, in the problem's order.
 void export_velocity(const ContactProblem& problem, const IslandWorkspace& ws, const Island& island,
-                     const MeasureWorkspace& measured, std::vector<double>& scratch, GrowVector& v) {
+                     const std::vector<double>& white_v, std::vector<double>& scratch, GrowVector& v) {
   for (const Node& node : island.nodes) {
-    const double* white = &measured.v[node.v_begin];
+    const double* white = &white_v[node.v_begin];
     if (node.subsystem >= 0) {
       unwhiten(island, node, white, v.data() + problem.subsystems[node.subsystem].offset);
       continue;
@@ -307,7 +310,11 @@ void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution
       for (int r = 0; r < c.dim; ++r) solution.lambda[row + r] = best[c.row + r];
     }
     s.reached = measure(island, best, s.final);
-    export_velocity(problem, w.islands, island, s.final, w.scratch_v, solution.v);
+    if (s.stop && stop_approach(island, best, s.final, w.shock)) {
+      export_velocity(problem, w.islands, island, w.shock.v, w.scratch_v, solution.v);
+    } else {
+      export_velocity(problem, w.islands, island, s.final.v, w.scratch_v, solution.v);
+    }
   }
 }
 
@@ -412,6 +419,7 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
   s.monitor.deadline_ms = end;
   if (hurry && s.status == Status::kTimeBudget) sweep(island, 0, s);
   if (s.monitor.solved()) s.status = Status::kSolved;
+  s.stop = hurry && s.status == Status::kTimeBudget;
   // Another round for what ran out of its own share of the time, or is worth one more approach.
   if (s.status == Status::kTimeBudget && s.monitor.exhausted()) s.status = Status::kMaxIterations;
   const bool own_share = s.status == Status::kTimeBudget && !w.clock.expired();

@@ -1,0 +1,99 @@
+#include "almond/solver/shock.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace almond {
+namespace {
+
+constexpr int kSweeps = 50;         // per layer, at most
+constexpr double kStopped = 1e-7;   // change of velocity in a sweep that ends them [m/s]
+constexpr double kTouching = 1e-3;  // opening speed up to which one rests on the other [m/s]
+constexpr int kNone = 1 << 30;      // not reached
+
+/// Steps from the ground, over contacts that bear or hardly open.
+void find_layers(const Island& island, const double* lambda, const double* w, ShockWorkspace& ws) {
+  ws.layer.assign(island.nodes.size(), kNone);
+  const auto matters = [&](int i) { return lambda[3 * i + 2] > 0.0 || w[3 * i + 2] < kTouching; };
+  for (int i = 0; i < island.num_contacts; ++i)
+    if (island.constraints[i].num_sides == 1 && matters(i)) ws.layer[island.constraints[i].node[0]] = 1;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int i = 0; i < island.num_contacts; ++i) {
+      const Constraint& c = island.constraints[i];
+      if (c.num_sides < 2 || !matters(i)) continue;
+      int &a = ws.layer[c.node[0]], &b = ws.layer[c.node[1]];
+      if (a > b + 1 && b != kNone) {
+        a = b + 1;
+        changed = true;
+      } else if (b > a + 1 && a != kNone) {
+        b = a + 1;
+        changed = true;
+      }
+    }
+  }
+}
+
+int layer_of(const Island& island, int i, const ShockWorkspace& ws) {
+  const Constraint& c = island.constraints[i];
+  return c.num_sides == 1 ? ws.layer[c.node[0]] : std::max(ws.layer[c.node[0]], ws.layer[c.node[1]]);
+}
+
+/// One contact, with impulses on the sides of `layer` only. Returns by how much its velocity changes.
+double push(const Island& island, int i, int layer, ShockWorkspace& ws) {
+  const Constraint& c = island.constraints[i];
+  Vec3 w(island.e[3 * i], island.e[3 * i + 1], island.e[3 * i + 2]);
+  Mat3 W = Mat3::Zero();
+  for (int s = 0; s < c.num_sides; ++s) {
+    const Node& node = island.nodes[c.node[s]];
+    const MapConstMatr J(&island.J[c.J[s]], 3, node.ld);
+    w += J * MapConstVec(&ws.v[node.v_begin], node.ld);
+    if (ws.layer[c.node[s]] == layer) W += J * J.transpose();
+  }
+  double* l = &ws.impulse[3 * i];
+  if (!(W(2, 2) > 0.0) || (w[2] >= 0.0 && l[2] == 0.0)) return 0.0;
+  Vec3 d;
+  d[2] = std::max(0.0, l[2] - w[2] / W(2, 2)) - l[2];
+  const double step = 1.0 / std::max(W(0, 0) + W(1, 1), 1e-300), most = island.mu[i] * (l[2] + d[2]);
+  Vec2 t(l[0] - step * (w[0] + W(0, 2) * d[2]), l[1] - step * (w[1] + W(1, 2) * d[2]));
+  if (t.norm() > most) t *= most / t.norm();
+  d[0] = t[0] - l[0];
+  d[1] = t[1] - l[1];
+  for (int r = 0; r < 3; ++r) l[r] += d[r];
+  for (int s = 0; s < c.num_sides; ++s) {
+    if (ws.layer[c.node[s]] != layer) continue;
+    const Node& node = island.nodes[c.node[s]];
+    MapVec(&ws.v[node.v_begin], node.ld) += MapConstMatr(&island.J[c.J[s]], 3, node.ld).transpose() * d;
+  }
+  return (W * d).norm();
+}
+
+}  // namespace
+
+bool stop_approach(const Island& island, const double* lambda, const MeasureWorkspace& measured, ShockWorkspace& ws) {
+  find_layers(island, lambda, measured.w.data(), ws);
+  ws.v = measured.v;
+  ws.order.clear();
+  for (int i = 0; i < island.num_contacts; ++i)
+    if (layer_of(island, i, ws) != kNone) ws.order.push_back(i);
+  if (ws.order.empty()) return false;
+  std::sort(ws.order.begin(), ws.order.end(), [&](int a, int b) {
+    const int of_a = layer_of(island, a, ws), of_b = layer_of(island, b, ws);
+    return of_a != of_b ? of_a < of_b : a < b;
+  });
+  ws.impulse.assign(3 * static_cast<std::size_t>(island.num_contacts), 0.0);
+  for (std::size_t begin = 0; begin < ws.order.size();) {
+    const int layer = layer_of(island, ws.order[begin], ws);
+    std::size_t end = begin;
+    while (end < ws.order.size() && layer_of(island, ws.order[end], ws) == layer) ++end;
+    double change = kInfinity;
+    for (int sweep = 0; sweep < kSweeps && change > kStopped; ++sweep) {
+      change = 0.0;
+      for (std::size_t k = begin; k < end; ++k) change = std::max(change, push(island, ws.order[k], layer, ws));
+    }
+    begin = end;
+  }
+  return true;
+}
+
+}  // namespace almond
