@@ -117,12 +117,12 @@ std::string demo_run(const std::string& name, const std::string& solver, double 
   return replay.finish(simulation, page_facts(simulation, record));
 }
 
-/// Robots to look at: one that piles dishes, by PGS with a millisecond a step and by CANAL to the end; a heap of robots
-/// where the files of that robot are not there.
+/// Robots to look at: one that piles dishes, by PGS and by CANAL with a millisecond a step; a heap of robots where the
+/// files of that robot are not there.
 std::string demo_page(std::FILE* out) {
   constexpr double kBudget = 1.0;  // [ms]
   try {
-    return make_page({demo_run("dish_piling", "pgs", kBudget, out), demo_run("dish_piling", "canal", 0.0, out)});
+    return make_page({demo_run("dish_piling", "pgs", kBudget, out), demo_run("dish_piling", "canal", kBudget, out)});
   } catch (const Error& error) {
     std::fprintf(
         out,
