@@ -189,6 +189,23 @@ TEST_P(EverySolver, RowsOfZerosInWholeMatrices) {
   EXPECT_EQ(solution.lambda, VecX(VecX::Zero(3)));
 }
 
+TEST_P(EverySolver, WhatCannotBeJudgedIsNotCalledSolved) {
+  ContactProblem problem;
+  problem.add_subsystem(Mat3::Identity(), Vec3(1.0, 0.0, -0.1));
+  SideInput side;
+  side.subsystem = 0;
+  side.J = Mat3::Identity();
+  problem.add_contact(0.5, Vec3(0.0, 0.0, 1e300), side);  // its square overflows
+  Settings settings;
+  settings.solver = GetParam();
+  Workspace workspace;
+  Solution solution;
+  solve(problem, settings, workspace, solution);
+  EXPECT_TRUE(solution.v.allFinite() && solution.lambda.allFinite());
+  EXPECT_EQ(solution.certificate.residual, kInfinity);
+  EXPECT_NE(solution.status, Status::kSolved);
+}
+
 TEST_P(EverySolver, WildStartValuesDoNoHarm) {
   const NamedProblem named = scenes::make_dropped_box(1.0);
   for (const double start : {1e6, -1e6, 1e300, kNaN, kInfinity}) {

@@ -355,6 +355,7 @@ void certify(const ContactProblem& problem, const Settings& settings, Workspace:
   const bool gave_up = solution.status == Status::kStalled || solution.status == Status::kMaxIterations ||
                        solution.status == Status::kTimeBudget;
   if (reached && gave_up && !settings.fixed_iterations) solution.status = Status::kSolved;
+  if (!judged && solution.status == Status::kSolved) solution.status = Status::kNumericalError;  // squares overflow
   if (!certificate.finite) {  // only for data that validate() would have refused
     solution.v = solution.v.unaryExpr([](double x) { return std::isfinite(x) ? x : 0.0; });
     solution.lambda = solution.lambda.unaryExpr([](double x) { return std::isfinite(x) ? x : 0.0; });
