@@ -17,7 +17,7 @@ namespace {
 
 struct BenchCommandOptions {
   std::string name, json, html, png, save;
-  std::vector<std::string> folders, solver_names, parts;
+  std::vector<std::string> folders, solver_names, parts, engines;
   std::string peers = "all";
   double budget_ms = 0.0;
   CLI::Option* budget = nullptr;
@@ -40,8 +40,15 @@ int run_bench(BenchCommandOptions& options) {
                 options.budget->count() == 0,
             "bench paper: FOLDER, --solver, --peers and --budget-ms have no effect on it; expected --quick, --part, "
             "--save, --json, --html, --png or --strict");
-  require(options.name == "paper" || options.parts.empty(),
-          "bench " + options.name + ": --part has no effect on it; expected it with bench paper only");
+  if (options.name == "peers")
+    require(options.folders.empty() && options.solver_names.empty() && options.peers == "all" && options.save.empty() &&
+                options.budget->count() == 0,
+            "bench peers: FOLDER, --solver, --peers, --save and --budget-ms have no effect on it; expected --quick, "
+            "--part, --engines, --json, --html or --strict");
+  require(options.name == "paper" || options.name == "peers" || options.parts.empty(),
+          "bench " + options.name + ": --part has no effect on it; expected it with bench paper or bench peers");
+  require(options.name == "peers" || options.engines.empty(),
+          "bench " + options.name + ": --engines has no effect on it; expected it with bench peers only");
   bench::BenchOptions inner;
   inner.solvers = parse_solvers(options.solver_names, options.folders);
   inner.folders = options.folders;
@@ -51,6 +58,7 @@ int run_bench(BenchCommandOptions& options) {
   inner.files_only = options.files_only;
   inner.save = options.save;
   inner.parts = options.parts;
+  inner.engines = options.engines;
   inner.pictures = !options.html.empty();
   check_output("--json", options.json);
   check_output("--html", options.html);
@@ -107,9 +115,10 @@ Action add_bench_command(CLI::App& command) {
       "FOLDER", o->folders,
       "folders of problem files (default: ../shared/fclib and ../shared/problems); robots: of robot files "
       "(default: those of packages in .venv)");
-  command.add_flag(
-      "--quick", o->quick,
-      "a budget of 200 ms instead of 1 s, fewer repeats; robots: one state, 0.5 s of fall; paper: fewer cases");
+  command.add_flag("--quick", o->quick,
+                   "a budget of 200 ms instead of 1 s, fewer repeats; robots: one state, 0.5 s of fall; paper: fewer "
+                   "cases; peers: fewer "
+                   "scenes and engines");
   command.add_flag("--files-only", o->files_only,
                    "fclib: leave out nuts, towers, jams, SubADMM's price and the factor");
   command.add_flag("--strict", o->strict, "exit 1 unless every target holds");
@@ -121,9 +130,16 @@ Action add_bench_command(CLI::App& command) {
   command.add_option("--json", o->json, "write claims and figures as JSON (-: standard output)");
   command.add_option("--html", o->html, "write a page with claims, curves and tables");
   command.add_option("--save", o->save, "paper: write its contact problems into this folder, as .npz files");
-  command.add_option("--part", o->parts,
-                     "paper: only this part of it: engines, bolt_nut, dishes, robot_tasks, pouring, robot_pouring, "
-                     "canal_ablation or subadmm_ablation; may be repeated");
+  command.add_option(
+      "--part", o->parts,
+      "paper: only this part of it: engines, bolt_nut, dishes, robot_tasks, pouring, robot_pouring, "
+      "canal_ablation or subadmm_ablation; peers: stacks, cold, spheres, quads, friction, grasp, ball or "
+      "growth; may be repeated");
+  command
+      .add_option("--engines", o->engines,
+                  "peers: only these, separated by commas: almond, mj_default, mj_firm, mj_hard, mj_cg, mj_noslip, "
+                  "drake_lagged, drake_sap, drake_tamsi, bullet50, bullet1000")
+      ->delimiter(',');
   command.add_option("--png", o->png, "draw profiles and curves (needs rsvg-convert)");
   return [o] { return run_bench(*o); };
 }

@@ -84,6 +84,7 @@ void Alarms::add(const Run& run) {
 const std::vector<BenchEntry>& bench_entries() {
   static const std::vector<BenchEntry> entries = {
       {"paper", "the paper's tables and figures: its values, ours, and whether its claims hold", bench_paper},
+      {"peers", "MuJoCo, Drake and Bullet beside Almond on the same scenes: time and error", bench_peers},
       {"fclib", "our solvers and peers on a folder of problem files, and all of the next four", bench_fclib},
       {"nut", "100 random nuts of 120 contacts", bench_nut},
       {"towers", "mass-ratio towers up to 1e4, jams and opposed penetrations", bench_towers},

@@ -1,5 +1,6 @@
 #pragma once
-// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds all but `robots`, `sdf` and `paper`.
+// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds all but `robots`, `sdf`, `paper` and
+// `peers`.
 
 #include <functional>
 #include <string>
@@ -17,10 +18,11 @@ struct BenchOptions {
   std::string peers = "all";         // all, none, siconos, pinocchio
   double budget_ms = 0.0;            // per solve; 0: 1000, or 200 when quick
   bool quick = false;
-  bool files_only = false;         // fclib: leave out the parts that need no file
-  std::string save;                // paper: folder for the problems it solves; empty: they are not kept
-  std::vector<std::string> parts;  // paper: those to run; empty: all
-  bool pictures = false;           // paper: draw the scenes
+  bool files_only = false;           // fclib: leave out the parts that need no file
+  std::string save;                  // paper: folder for the problems it solves; empty: they are not kept
+  std::vector<std::string> parts;    // paper, peers: those to run; empty: all
+  std::vector<std::string> engines;  // peers: those to run; empty: all, or a few where it is quick
+  bool pictures = false;             // paper: draw the scenes
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   std::function<void(const std::string&)> say = [](const std::string&) {};  // a line that stays
 
@@ -46,6 +48,7 @@ struct BenchEntry {
 void add_sdf_contacts(const BenchOptions& options, Report& report);
 [[nodiscard]] Report bench_sdf(const BenchOptions& options);
 [[nodiscard]] Report bench_paper(const BenchOptions& options);
+[[nodiscard]] Report bench_peers(const BenchOptions& options);
 
 /// Which feasible problems were called infeasible, gathered over the parts of a benchmark.
 struct Alarms {

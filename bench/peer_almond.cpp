@@ -1,0 +1,215 @@
+#include "bench/peer_almond.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+
+#include "almond/base/check.hpp"
+#include "almond/base/timer.hpp"
+#include "almond/load/npz.hpp"
+#include "bench/paper.hpp"
+#include "scenes/file_scene.hpp"
+
+namespace almond::bench {
+namespace {
+
+/// A scene, its state and what a step needs.
+struct World {
+  Model model;
+  StepOptions options;
+  Inputs inputs;
+  State state;
+  StepWorkspace workspace;
+  std::vector<int> bodies;  // ours, in the scene's order
+
+  StepReport step() { return almond::step(model, options, inputs, workspace, state); }
+};
+
+World load_world(const PeerScene& scene) {
+  SceneFile description = scenes::describe_file(scene.mjcf);
+  description.robots[0].keyframe = "start";
+  scenes::LoadedScene loaded = scenes::load_scene(description);
+  Simulation start(std::move(loaded.scene.model), loaded.scene.options);  // checks both
+  if (loaded.scene.control) loaded.scene.control(start);                  // the pushes, which stay as they are
+  World world;
+  world.model = start.model();
+  world.options = start.options();
+  world.inputs = start.inputs();
+  world.state = start.state();
+  for (const std::string& name : scene.bodies) world.bodies.push_back(world.model.body(name));
+  return world;
+}
+
+void add_poses(const World& world, std::vector<double>& out) {
+  Kinematics kinematics;
+  compute_kinematics(world.model, world.state.q, world.state.v, kinematics);
+  for (const int b : world.bodies) {
+    const Pose& X = kinematics.X_WB[static_cast<std::size_t>(b)];
+    const Eigen::Quaterniond q(X.R);
+    out.insert(out.end(), {X.p.x(), X.p.y(), X.p.z(), q.w(), q.x(), q.y(), q.z()});
+  }
+}
+
+/// tr W_ii, W_ii = Σ J A⁻¹ Jᵀ over the sides, with the cross terms of two sides on one tree.
+double delassus_trace(const ContactProblem& problem, const std::vector<Eigen::LLT<MatX>>& factors,
+                      const Contact& contact) {
+  const auto of = [&](int subsystem, MatX Jt) {
+    factors[static_cast<std::size_t>(subsystem)].matrixL().solveInPlace(Jt);
+    return Jt.squaredNorm();
+  };
+  const Side &a = contact.sides[0], &b = contact.sides[1];
+  if (contact.num_sides == 1) return of(a.subsystem, problem.J(a, 3).transpose());
+  if (a.subsystem == b.subsystem) return of(a.subsystem, (problem.J(a, 3) + problem.J(b, 3)).transpose());
+  return of(a.subsystem, problem.J(a, 3).transpose()) + of(b.subsystem, problem.J(b, 3).transpose());
+}
+
+/// Rows of the last step's contacts for the referee: step, impulse, velocity (t1, t2, n), bias, gap, mu, tr W_ii.
+void add_contacts(const World& world, int step, std::vector<double>& out) {
+  const ContactProblem& problem = world.workspace.assembly.problem;
+  const Solution& solution = world.workspace.solution;
+  std::vector<Eigen::LLT<MatX>> factors;
+  for (std::size_t s = 0; s < problem.subsystems.size(); ++s) factors.emplace_back(problem.A(static_cast<int>(s)));
+  for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
+    const Contact& contact = problem.contacts[i];
+    Vec3 velocity = Vec3::Zero();
+    for (int s = 0; s < contact.num_sides; ++s) {
+      const Side& side = contact.sides[static_cast<std::size_t>(s)];
+      const Subsystem& sub = problem.subsystems[static_cast<std::size_t>(side.subsystem)];
+      velocity += problem.J(side, 3) * solution.v.segment(sub.offset, sub.dofs);
+    }
+    const Vec3 impulse = solution.lambda.segment<3>(static_cast<Eigen::Index>(3 * i));
+    out.insert(out.end(), {static_cast<double>(step), impulse.x(), impulse.y(), impulse.z(), velocity.x(), velocity.y(),
+                           velocity.z(), contact.e.z(), world.workspace.contacts.points[i].gap, contact.mu,
+                           delassus_trace(problem, factors, contact)});
+  }
+}
+
+struct Trail {
+  std::vector<double> poses, contacts;
+  std::vector<std::int64_t> looked_at;
+
+  void write(const std::string& path, std::size_t bodies) {
+    const auto rows = static_cast<std::int64_t>(contacts.size() / 11), width = static_cast<std::int64_t>(7 * bodies);
+    NpzArchive archive;
+    if (!poses.empty()) {
+      const std::int64_t frames = static_cast<std::int64_t>(poses.size()) / width;
+      archive.set("poses", {{frames, width}, std::move(poses)});
+    }
+    const auto looks = static_cast<std::int64_t>(looked_at.size());
+    archive.set("contacts", {{rows, 11}, std::move(contacts)});
+    archive.set("looked_at", {{looks}, std::move(looked_at)});
+    archive.write(path);
+  }
+};
+
+/// Residuals and how many steps were not solved.
+void add_reports(const std::vector<StepReport>& reports, PeerRun& run) {
+  std::vector<double> residuals, collide, solve, contacts;
+  int unsolved = 0;
+  for (const StepReport& report : reports) {
+    residuals.push_back(report.residual);
+    contacts.push_back(report.contacts);
+    collide.push_back(report.collide_ms);
+    solve.push_back(report.solve_ms);
+    unsolved += report.status == Status::kSolved ? 0 : 1;
+  }
+  add_spread("certificate", residuals, run);
+  run.figures["collide"] = quantile(collide, 0.5);
+  run.figures["solve"] = quantile(solve, 0.5);
+  run.figures["contacts"] = quantile(contacts, 0.5);
+  run.figures["unsolved"] = unsolved;
+}
+
+}  // namespace
+
+double PeerRun::at(const std::string& figure) const {
+  const auto found = figures.find(figure);
+  return found == figures.end() ? kNaN : found->second;
+}
+
+void add_spread(const std::string& name, const std::vector<double>& values, PeerRun& run) {
+  if (values.empty()) return;
+  run.figures[name + ".median"] = quantile(values, 0.5);
+  run.figures[name + ".p95"] = quantile(values, 0.95);
+  run.figures[name + ".max"] = *std::max_element(values.begin(), values.end());
+}
+
+PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth, const std::string& trail) {
+  PeerRun run{"almond", scene.name, {}, {}};
+  World world = load_world(scene);
+  const int every = world.model.num_v > 1000 ? 16 : 2;  // contacts of each step of a large scene would be gigabytes
+  Trail kept;
+  std::vector<double> cpu, wall;
+  std::vector<StepReport> reports;
+  if (!growth) add_poses(world, kept.poses);
+  const Stopwatch watch;
+  for (int k = 0; k < steps && watch.elapsed_ms() < 1e3 * cap_s; ++k) {
+    const double start = thread_cpu_ms();
+    reports.push_back(world.step());
+    cpu.push_back(thread_cpu_ms() - start);
+    wall.push_back(reports.back().step_ms);
+    if (growth) continue;
+    add_poses(world, kept.poses);
+    if (k % every == 0) {
+      add_contacts(world, k, kept.contacts);
+      kept.looked_at.push_back(k);
+    }
+  }
+  run.figures["steps"] = static_cast<double>(cpu.size());
+  run.figures["cut"] = static_cast<int>(cpu.size()) < steps ? 1.0 : 0.0;
+  run.figures["blow_ups"] =
+      static_cast<double>(std::count_if(reports.begin(), reports.end(), [](const StepReport& report) {
+        return report.status == Status::kNumericalError;
+      }));
+  if (growth) cpu.erase(cpu.begin(), cpu.begin() + static_cast<std::ptrdiff_t>(cpu.size() / 2));
+  add_spread("cpu", cpu, run);
+  add_spread("wall", wall, run);
+  add_reports(reports, run);
+  if (!growth) kept.write(trail, scene.bodies.size());
+  return run;
+}
+
+PeerRun run_almond_cold(const PeerScene& scene, const std::string& trail) {
+  constexpr int kRepeats = 3;
+  PeerRun run{"almond", scene.name, {}, {}};
+  World world = load_world(scene);
+  for (int k = 0; k < scene.settle; ++k) static_cast<void>(world.step());
+  State start = world.state;
+  start.contacts.clear();
+  start.rows.clear();
+  world.inputs.wrenches.assign(world.model.bodies.size(), {});
+  Trail kept;
+  std::vector<double> solve, step;
+  std::vector<StepReport> reports;
+  for (const VecX& wrench : scene.wrenches) {
+    for (std::size_t b = 0; b < world.bodies.size(); ++b) {
+      const auto at = static_cast<Eigen::Index>(6 * b);
+      world.inputs.wrenches[static_cast<std::size_t>(world.bodies[b])] = {wrench.segment<3>(at),
+                                                                          wrench.segment<3>(at + 3)};
+    }
+    std::vector<double> solves, steps;
+    StepReport report;
+    for (int k = 0; k < kRepeats; ++k) {
+      world.state = start;
+      world.workspace.solver.forget();
+      const double begin = thread_cpu_ms();
+      report = world.step();
+      steps.push_back(thread_cpu_ms() - begin);
+      solves.push_back(steps.back() * report.solve_ms / std::max(report.step_ms, 1e-9));
+    }
+    const auto number = static_cast<int>(reports.size());
+    add_contacts(world, number, kept.contacts);
+    kept.looked_at.push_back(number);
+    reports.push_back(report);
+    solve.push_back(quantile(solves, 0.5));
+    step.push_back(quantile(steps, 0.5));
+  }
+  add_spread("solve_ms", solve, run);
+  add_spread("step_ms", step, run);
+  add_reports(reports, run);
+  kept.write(trail, scene.bodies.size());
+  return run;
+}
+
+}  // namespace almond::bench

@@ -1,0 +1,47 @@
+#pragma once
+// `almond bench peers`, part by part: scenes of one kind, the peer that the target names, and what is shown of a run.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/benches.hpp"
+#include "bench/peer_engines.hpp"
+
+namespace almond::bench {
+
+struct PeerColumn {
+  const char* title;
+  const char* figure;
+  enum Kind { kPlain, kResidual, kYes } kind = kPlain;
+};
+
+struct PeerPart {
+  const char *name, *title, *lead;
+  std::vector<std::string> scenes, quick;  // quick: of a quick run
+  const char* rival;                       // the peer of the time target
+  const char* time;                        // the figure that is a step's time [ms], with .median and .p95
+  std::vector<PeerColumn> columns;
+  PeerColumn error;                  // of the time-against-error plots; no figure: none are drawn
+  std::vector<std::string> engines;  // that can be asked; empty: all
+  double quick_seconds = 0.0;        // of a quick run's scenes; 0: all
+};
+
+[[nodiscard]] const std::vector<PeerPart>& peer_parts();
+
+/// The runs of one scene, in the order of the engines.
+using PeerRuns = std::vector<PeerRun>;
+/// nullptr: not run, or failed.
+[[nodiscard]] const PeerRun* find_peer(const PeerRuns& runs, const std::string& scene, const std::string& engine);
+/// Almond's time by the rival's; NaN where one of them is not there.
+[[nodiscard]] double time_ratio(const PeerPart& part, const PeerRuns& runs, const std::string& scene);
+
+[[nodiscard]] Table peer_table(const PeerPart& part, const PeerRuns& runs);
+/// Time against error, one plot per scene, a point per engine.
+void add_peer_plots(const PeerPart& part, const PeerRuns& runs, Report& report);
+/// Step times by the number of balls, with their exponents.
+void add_growth(const PeerPart& part, const PeerRuns& runs, Report& report);
+/// The targets of the part.
+void add_peer_claims(const PeerPart& part, const PeerRuns& runs, Report& report);
+
+}  // namespace almond::bench

@@ -1,0 +1,183 @@
+#include "bench/peer_engines.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+#include "almond/load/file_io.hpp"
+#include "almond/load/mjcf.hpp"
+#include "almond/load/npz.hpp"
+#include "bench/process.hpp"
+#include "bench/scripts.hpp"
+
+namespace almond::bench {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string script() { return find_script("peer_run.py"); }
+
+/// Numbers and truth values, nested objects with a dot.
+void flatten(const Json& json, const std::string& prefix, std::map<std::string, double>& out) {
+  for (const auto& [key, value] : json.items()) {
+    const std::string name = prefix.empty() ? key : prefix + "." + key;
+    if (value.is_object()) flatten(value, name, out);
+    if (value.is_number()) out[name] = value.get<double>();
+    if (value.is_boolean()) out[name] = value.get<bool>() ? 1.0 : 0.0;
+  }
+}
+
+Json read_json(const std::string& path) {
+  if (!std::filesystem::exists(path)) return {};
+  return Json::parse(read_file(path), nullptr, false);
+}
+
+std::string describe(const ProcessResult& result) {
+  if (!result.started) return "could not be started";
+  if (result.timed_out) return "FAIL: hung and was stopped";
+  if (result.exit_code < 0) return "FAIL: crashed with signal " + std::to_string(-result.exit_code);
+  return "FAIL: " + (result.errors.empty() ? "exit code " + std::to_string(result.exit_code) : result.errors);
+}
+
+/// What the referee makes of a trail, into the figures.
+void judge(const PeerScene& scene, const Interpreters& interpreters, const std::string& trail, PeerRun& run) {
+  const auto python = interpreters.python.find("mujoco");
+  if (python == interpreters.python.end()) return;
+  const ProcessResult result =
+      run_process({python->second, script(), "judge", scene.name, trail, trail + ".json"}, 300e3);
+  require(result.started && result.exit_code == 0, "the referee: " + describe(result));
+  flatten(read_json(trail + ".json"), "", run.figures);
+}
+
+PeerRun run_own(const PeerScene& scene, const Interpreters& interpreters, const RunOptions& options,
+                const std::string& folder) {
+  const std::string trail = folder + "/almond_" + scene.name + (options.cold ? "_cold.npz" : ".npz");
+  PeerRun run{"almond", scene.name, {}, {}};
+  try {
+    const int steps = options.seconds > 0.0 ? static_cast<int>(std::lround(240.0 * options.seconds)) : scene.steps;
+    run = options.cold ? run_almond_cold(scene, trail)
+                       : run_almond(scene, std::min(steps, scene.steps), options.cap_s, options.growth, trail);
+    if (!options.growth) judge(scene, interpreters, trail, run);
+  } catch (const std::exception& error) {
+    run.failure = std::string("FAIL: ") + error.what();
+  }
+  return run;
+}
+
+}  // namespace
+
+const std::vector<Engine>& all_engines() {
+  static const std::vector<Engine> engines = {
+      {"almond", "", "the default setting", "#d7263d"},
+      {"mj_default", "mujoco", "Newton, elliptic cones", "#0b6fb8"},
+      {"mj_firm", "mujoco", "impratio 10, solref 3 dt, solimp .99 .999 1e-4", "#4aa3df"},
+      {"mj_hard", "mujoco", "impratio 100, solref 2 dt, solimp .99 .999 1e-4", "#1b2f6b"},
+      {"mj_cg", "mujoco", "CG, elliptic cones", "#129a63"},
+      {"mj_noslip", "mujoco", "Newton, 10 noslip iterations", "#5bb5a2"},
+      {"drake_lagged", "drake", "discrete, lagged: its default; hydroelastic boxes", "#e08e00"},
+      {"drake_sap", "drake", "discrete, SAP; hydroelastic boxes", "#c9a26b"},
+      {"drake_tamsi", "drake", "discrete, TAMSI; hydroelastic boxes", "#8c5a2b"},
+      {"bullet50", "pybullet", "multibody PGS, 50 iterations", "#7b3fb3"},
+      {"bullet1000", "pybullet", "multibody PGS, 1000 iterations", "#b48ad6"}};
+  return engines;
+}
+
+const Engine& find_engine(const std::string& name) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const Engine& engine : all_engines()) {
+    if (engine.name == name) return engine;
+    names.push_back(engine.name);
+    list += (list.empty() ? "" : ", ") + engine.name;
+  }
+  const std::string near = nearest_name(name, names);
+  throw Error("--engines " + quote(name) + ": no such engine; known: " + list +
+              (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+std::string Interpreters::how(const Engine& engine) const {
+  return "not installed: pip install numpy " + engine.package +
+         " into .venv, or name an interpreter in "
+         "ALMOND_PEERS_PYTHON";
+}
+
+Interpreters find_interpreters() {
+  Interpreters found;
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/engines.json";
+  for (const std::string& python :
+       {from_environment("ALMOND_PEERS_PYTHON", ""), find_python(), std::string("python3")}) {
+    if (python.empty()) continue;
+    std::filesystem::remove(file);
+    const ProcessResult result = run_process({python, script(), "engines", file}, 120e3);
+    const Json versions = read_json(file);
+    if (!result.started || result.exit_code != 0 || !versions.is_object()) continue;
+    if (found.numpy.empty()) found.numpy = python;
+    for (const auto& [package, version] : versions.items())
+      if (version.is_string() && found.python.try_emplace(package, python).second)
+        found.version[package] = version.get<std::string>();
+  }
+  return found;
+}
+
+std::map<std::string, PeerScene> export_scenes(const Interpreters& interpreters, const std::vector<std::string>& names,
+                                               int cases, const std::string& folder) {
+  require(!interpreters.numpy.empty(),
+          "bench peers: no Python with NumPy: pip install numpy mujoco into .venv, or name an interpreter in "
+          "ALMOND_PEERS_PYTHON");
+  std::vector<std::string> command = {interpreters.numpy, script(), "export", folder, std::to_string(cases)};
+  command.insert(command.end(), names.begin(), names.end());
+  const ProcessResult result = run_process(command, 120e3);
+  require(result.started && result.exit_code == 0, "bench peers: export of scenes: " + describe(result));
+  std::map<std::string, PeerScene> scenes;
+  const Json exported = read_json(folder + "/scenes.json");
+  for (const auto& [name, json] : exported.items()) {
+    PeerScene& scene = scenes[name];
+    scene.name = name;
+    scene.mjcf = folder + "/" + name + ".xml";
+    scene.steps = json["steps"].get<int>();
+    scene.settle = json["settle"].get<int>();
+    scene.bodies = json["bodies"].get<std::vector<std::string>>();
+    const NpzArchive archive = NpzArchive::read(folder + "/" + name + ".npz");
+    const auto& values = std::get<std::vector<double>>(archive.at("wrenches").data);
+    const auto width = static_cast<Eigen::Index>(6 * scene.bodies.size());
+    for (int k = 0; k < cases; ++k) scene.wrenches.emplace_back(MapConstVec(values.data() + k * width, width));
+  }
+  return scenes;
+}
+
+PeerRun run_engine(const Engine& engine, const PeerScene& scene, const Interpreters& interpreters,
+                   const RunOptions& options, const std::string& folder) {
+  PeerRun run{engine.name, scene.name, {}, {}};
+  if (!interpreters.has(engine)) {
+    run.failure = interpreters.how(engine);
+    return run;
+  }
+  if (engine.name == "almond") return run_own(scene, interpreters, options, folder);
+  const std::string out = folder + "/" + engine.name + "_" + scene.name + (options.cold ? "_cold.json" : ".json");
+  std::vector<std::string> command = {interpreters.python.at(engine.package), script()};
+  if (options.cold) {
+    command.insert(command.end(), {"cold", engine.name, scene.name, std::to_string(scene.wrenches.size()), out});
+  } else {
+    command.insert(command.end(),
+                   {"run", engine.name, scene.name, to_text(options.seconds), to_text(options.cap_s), out});
+  }
+  // A step may be long, and what the referee needs comes after the cap.
+  const ProcessResult result = run_process(command, 1e3 * (3.0 * options.cap_s + 120.0));
+  flatten(read_json(out), "", run.figures);
+  if (!result.started || result.timed_out || result.exit_code != 0) run.failure = describe(result);
+  // Poses of an engine whose interpreter lacks the referee.
+  if (run.failure.empty() && !options.cold && !options.growth && !run.has("judged.finite")) {
+    try {
+      judge(scene, interpreters, out + ".npz", run);
+    } catch (const std::exception& error) {
+      run.failure = std::string("FAIL: ") + error.what();
+    }
+  }
+  return run;
+}
+
+}  // namespace almond::bench

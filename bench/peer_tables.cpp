@@ -1,0 +1,130 @@
+// Runs of engines as tables and plots.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "bench/paper.hpp"
+#include "bench/peer_bench.hpp"
+
+namespace almond::bench {
+namespace {
+
+Cell plain_cell(double value) {
+  if (std::isnan(value)) return {"-", kNaN, Tone::kQuiet};
+  char buffer[48];
+  std::snprintf(buffer, sizeof buffer, "%.3g", value);
+  return {buffer, value, Tone::kPlain};
+}
+
+Cell figure_cell(const PeerRun& run, const PeerColumn& column) {
+  const double value = run.at(column.figure);
+  if (std::isnan(value)) return plain_cell(value);
+  if (column.kind == PeerColumn::kYes) return value != 0.0 ? text_cell("yes", Tone::kBad) : text_cell("no");
+  return column.kind == PeerColumn::kResidual && value != 0.0 ? residual_cell(value) : plain_cell(value);
+}
+
+std::string note_of(const PeerRun& run) {
+  if (!run.failure.empty()) return run.failure;
+  if (run.at("judged.finite") == 0.0) return "its numbers ran away";
+  if (run.at("cut") == 1.0) return "cut by the time limit after " + count_cell(run.at("steps")).text + " steps";
+  return "";
+}
+
+std::string colour_of(const std::string& engine) { return find_engine(engine).colour; }
+
+int balls_of(const std::string& scene) { return std::stoi(scene.substr(std::string("growth").size())); }
+
+}  // namespace
+
+const PeerRun* find_peer(const PeerRuns& runs, const std::string& scene, const std::string& engine) {
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const PeerRun& run) {
+    return run.scene == scene && run.engine == engine && run.failure.empty();
+  });
+  return found == runs.end() ? nullptr : &*found;
+}
+
+double time_ratio(const PeerPart& part, const PeerRuns& runs, const std::string& scene) {
+  const PeerRun *own = find_peer(runs, scene, "almond"), *rival = find_peer(runs, scene, part.rival);
+  const std::string figure = std::string(part.time) + ".median";
+  return own == nullptr || rival == nullptr ? kNaN : own->at(figure) / rival->at(figure);
+}
+
+Table peer_table(const PeerPart& part, const PeerRuns& runs) {
+  const std::string rival = part.rival, median = std::string(part.time) + ".median";
+  Table table{part.name, part.title, "", {"scene", "engine", "median [ms]", "p95 [ms]", "time / " + rival}, {}};
+  for (const PeerColumn& column : part.columns) table.columns.emplace_back(column.title);
+  table.columns.emplace_back("note");
+  for (const PeerRun& run : runs) {
+    const PeerRun* other = find_peer(runs, run.scene, rival);
+    const double ratio = other == nullptr ? kNaN : run.at(median) / other->at(median);
+    const Tone tone = run.engine != "almond" || std::isnan(ratio) ? Tone::kPlain
+                      : ratio <= 1.0                              ? Tone::kGood
+                                                                  : Tone::kBad;
+    std::vector<Cell> row = {text_cell(run.scene), text_cell(run.engine), time_cell(run.at(median)),
+                             time_cell(run.at(std::string(part.time) + ".p95")), ratio_cell(ratio, tone)};
+    for (const PeerColumn& column : part.columns) row.push_back(figure_cell(run, column));
+    const std::string note = note_of(run);
+    row.push_back(text_cell(note, note.empty() ? Tone::kPlain : Tone::kBad));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+void add_peer_plots(const PeerPart& part, const PeerRuns& runs, Report& report) {
+  if (std::string(part.error.figure).empty()) return;
+  constexpr double kFloor = 1e-12;  // what is zero is drawn here
+  for (const std::string& scene : part.scenes) {
+    Plot plot;
+    plot.title = scene;
+    plot.subtitle = "left and low is good";
+    plot.x.label = std::string("median ") + (std::string(part.time) == "cpu" ? "step" : "solve") + " [ms]";
+    plot.y.label = part.error.title;
+    plot.width = 460;
+    plot.height = 340;
+    for (const PeerRun& run : runs) {
+      const double time = run.at(std::string(part.time) + ".median"), error = std::abs(run.at(part.error.figure));
+      if (run.scene != scene || !run.failure.empty() || !std::isfinite(time) || !std::isfinite(error)) continue;
+      Series series;
+      series.name = run.engine;
+      series.points = {{time, std::max(error, kFloor)}};
+      series.colour = colour_of(run.engine);
+      series.markers = true;
+      series.steps = false;
+      plot.series.push_back(std::move(series));
+    }
+    if (plot.series.size() > 1) add_plot(plot, std::string(part.name) + "_" + scene, report);
+  }
+}
+
+void add_growth(const PeerPart& part, const PeerRuns& runs, Report& report) {
+  Plot plot;
+  plot.title = "Time per step by balls";
+  plot.x.label = "balls";
+  plot.y.label = "median step [ms]";
+  plot.width = 460;
+  plot.height = 340;
+  Table exponents{"exponents", "Exponent p of time ~ balls^p", "", {"engine", "p", "from", "to"}, {}};
+  for (const std::string& engine : part.engines) {
+    Series series;
+    series.name = engine;
+    series.colour = colour_of(engine);
+    series.markers = true;
+    series.steps = false;
+    for (const std::string& scene : part.scenes)
+      if (const PeerRun* run = find_peer(runs, scene, engine); run != nullptr && run->has("cpu.median"))
+        series.points.push_back({static_cast<double>(balls_of(scene)), run->at("cpu.median")});
+    if (series.points.size() < 2) continue;
+    const double p = fit_exponent(series.points);
+    exponents.rows.push_back(
+        {text_cell(engine), plain_cell(p), count_cell(series.points.front().x), count_cell(series.points.back().x)});
+    if (engine == "almond")
+      report.add_claim("the time of a step grows with the number of balls", "exponent at most 1.1", plain_cell(p).text,
+                       p <= 1.1);
+    plot.series.push_back(std::move(series));
+  }
+  if (!plot.series.empty()) add_plot(plot, "growth", report);
+  if (!exponents.rows.empty()) report.tables.push_back(std::move(exponents));
+}
+
+}  // namespace almond::bench
