@@ -44,7 +44,7 @@ int run_bench(BenchCommandOptions& options) {
     require(options.folders.empty() && options.solver_names.empty() && options.peers == "all" && options.save.empty() &&
                 options.budget->count() == 0,
             "bench peers: FOLDER, --solver, --peers, --save and --budget-ms have no effect on it; expected --quick, "
-            "--part, --engines, --json, --html or --strict");
+            "--part, --engines, --json, --html, --png or --strict");
   require(options.name == "paper" || options.name == "peers" || options.parts.empty(),
           "bench " + options.name + ": --part has no effect on it; expected it with bench paper or bench peers");
   require(options.name == "peers" || options.engines.empty(),

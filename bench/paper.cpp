@@ -79,9 +79,6 @@ void add_picture(Simulation& simulation, const PictureOptions& picture, const Be
   }
 }
 
-namespace {
-
-/// All figures, two in a row, as one drawing.
 std::string make_sheet(const Report& report) {
   constexpr int kWidth = 420, kHeight = 300;
   std::string inside;
@@ -95,8 +92,6 @@ std::string make_sheet(const Report& report) {
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(2 * kWidth) + "\" height=\"" +
          std::to_string(kHeight * ((count + 1) / 2)) + "\">\n" + inside + "</svg>";
 }
-
-}  // namespace
 
 Report bench_paper(const BenchOptions& options) {
   save_cases({}, options);  // before minutes of work: can it be written to

@@ -85,6 +85,8 @@ void add_picture(Simulation& simulation, const PictureOptions& picture, const Be
 [[nodiscard]] double late_by_early(const std::vector<double>& times);
 /// Exponent p of the best y = c x^p.
 [[nodiscard]] double fit_exponent(const std::vector<Point>& points);
+/// The figures of all parts, two in a row, as one drawing.
+[[nodiscard]] std::string make_sheet(const Report& report);
 /// Draws a plot into the report, and keeps it for the sheet.
 void add_plot(const Plot& plot, const std::string& name, Report& report);
 

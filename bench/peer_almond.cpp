@@ -105,11 +105,10 @@ struct Trail {
 
 /// Residuals and how many steps were not solved.
 void add_reports(const std::vector<StepReport>& reports, PeerRun& run) {
-  std::vector<double> residuals, collide, solve, contacts;
+  std::vector<double> residuals, collide, solve;
   int unsolved = 0;
   for (const StepReport& report : reports) {
     residuals.push_back(report.residual);
-    contacts.push_back(report.contacts);
     collide.push_back(report.collide_ms);
     solve.push_back(report.solve_ms);
     unsolved += report.status == Status::kSolved ? 0 : 1;
@@ -117,7 +116,6 @@ void add_reports(const std::vector<StepReport>& reports, PeerRun& run) {
   add_spread("certificate", residuals, run);
   run.figures["collide"] = quantile(collide, 0.5);
   run.figures["solve"] = quantile(solve, 0.5);
-  run.figures["contacts"] = quantile(contacts, 0.5);
   run.figures["unsolved"] = unsolved;
 }
 

@@ -25,6 +25,7 @@ struct PeerPart {
   PeerColumn error;                  // of the time-against-error plots; no figure: none are drawn
   std::vector<std::string> engines;  // that can be asked; empty: all
   double quick_seconds = 0.0;        // of a quick run's scenes; 0: all
+  bool timed = false;                // whether the rival's time is a target
 };
 
 [[nodiscard]] const std::vector<PeerPart>& peer_parts();

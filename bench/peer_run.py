@@ -61,6 +61,10 @@ def spread(values):
     return {"median": float(np.median(values)), "p95": float(np.percentile(values, 95)), "max": float(np.max(values))} if len(values) else {}
 
 
+def spreads(rows):
+    return {key: spread([row[key] for row in rows]) for key in rows[0]} if rows else {}
+
+
 def law(rows):
     """Medians over the second half of a run, and the worst of all steps."""
     rows = [row for row in rows if row is not None]
@@ -124,8 +128,7 @@ def run(engine, name, seconds, cap, out):
 def cold(engine, name, cases, out):
     scene = peer_scenes.make(name)
     module = importlib.import_module(MODULES[engine.split("_")[0].rstrip("0123456789")])
-    rows = module.cold_cases(scene, engine, np.array(peer_scenes.wrenches(scene, int(cases))))
-    write_json(out, {key: spread([row[key] for row in rows]) for key in rows[0]})
+    write_json(out, spreads(module.cold_cases(scene, engine, np.array(peer_scenes.wrenches(scene, int(cases))))))
 
 
 def contact_laws(archive):
@@ -140,7 +143,7 @@ def contact_laws(archive):
         erp2 = np.where(own > 0.0, own, np.minimum(bias_erp2(gap), 0.0))
         rows.append({"contacts": len(mu), "e0": residual(impulse, velocity, e0, mu), "erp2": residual(impulse, velocity, erp2, mu),
                      "scaled": scaled_residual(impulse, velocity, e0, mu, trace)})
-    return law(rows)
+    return rows
 
 
 def judge_file(name, source, out):
@@ -148,9 +151,12 @@ def judge_file(name, source, out):
 
     scene = peer_scenes.make(name)
     with np.load(source) as archive:
-        answer = {"law": contact_laws(archive)} if "contacts" in archive else {}
+        rows = contact_laws(archive) if "contacts" in archive else []
         if "poses" in archive:
-            answer["judged"] = judge(scene, archive["poses"].reshape(-1, len(scene["bodies"]), 7))
+            poses = archive["poses"].reshape(-1, len(scene["bodies"]), 7)
+            answer = {"judged": judge(scene, poses), **({"law": law(rows)} if rows else {})}
+        else:  # single steps
+            answer = spreads(rows)
     write_json(out, answer)
 
 

@@ -80,8 +80,6 @@ void add_peer_plots(const PeerPart& part, const PeerRuns& runs, Report& report) 
     plot.subtitle = "left and low is good";
     plot.x.label = std::string("median ") + (std::string(part.time) == "cpu" ? "step" : "solve") + " [ms]";
     plot.y.label = part.error.title;
-    plot.width = 460;
-    plot.height = 340;
     for (const PeerRun& run : runs) {
       const double time = run.at(std::string(part.time) + ".median"), error = std::abs(run.at(part.error.figure));
       if (run.scene != scene || !run.failure.empty() || !std::isfinite(time) || !std::isfinite(error)) continue;
@@ -102,8 +100,6 @@ void add_growth(const PeerPart& part, const PeerRuns& runs, Report& report) {
   plot.title = "Time per step by balls";
   plot.x.label = "balls";
   plot.y.label = "median step [ms]";
-  plot.width = 460;
-  plot.height = 340;
   Table exponents{"exponents", "Exponent p of time ~ balls^p", "", {"engine", "p", "from", "to"}, {}};
   for (const std::string& engine : part.engines) {
     Series series;

@@ -1,0 +1,100 @@
+// The targets of `almond bench peers`.
+
+#include <cmath>
+#include <cstdio>
+
+#include "bench/peer_bench.hpp"
+
+namespace almond::bench {
+namespace {
+
+std::string short_number(double value) {
+  char buffer[48];
+  std::snprintf(buffer, sizeof buffer, "%.2g", value);
+  return buffer;
+}
+
+/// A target on the size of a figure of Almond's runs; the worst scene counts.
+struct Target {
+  const char *part, *figure, *claim, *expected;
+  double limit;
+  const char* criterion = "";
+};
+
+constexpr const char* kOwn = "the certificate of the problem that each step solved says so";
+
+const Target kTargets[] = {
+    {"stacks", "judged.sink_mm", "stacks do not sink", "at most 0.5 mm", 0.5},
+    {"stacks", "judged.jitter_mm_s", "what rests does not move", "below 1e-3 mm/s", 1e-3},
+    {"cold", "certificate.max", "loaded steps are solved", "residual at most 1e-8 in every case", 1e-8, kOwn},
+    {"cold", "unsolved", "no loaded step is given up", "none", 0.0},
+    {"spheres", "judged.pen_mean_mm", "balls do not overlap", "at most 0.02 mm on average", 0.02},
+    {"spheres", "judged.jitter_mm_s", "balls come to rest", "below 0.1 mm/s", 0.1, "all balls count, rolling ones too"},
+    {"spheres", "law.e0", "residual of the law, median of the second half", "at most 1e-6", 1e-6},
+    {"quads", "certificate.max", "residual of every step, impacts included", "at most 1e-5", 1e-5, kOwn},
+    {"quads", "blow_ups", "no blow-up", "none", 0.0},
+    {"quads", "judged.blow_up", "no robot is thrown", "none faster than 100 m/s", 0.0},
+    {"friction", "judged.creep_mm_s", "no creep on an incline", "below 1e-6 mm/s", 1e-6},
+    {"friction", "judged.lift_mm", "what slides stays on the ground", "below 0.01 mm", 0.01},
+    {"friction", "judged.way_error_pct", "it stops where Coulomb says", "within 0.7 %", 0.7},
+    {"grasp", "judged.slip_rate_mm_s", "a grasp does not slip", "below 1e-6 mm/s", 1e-6},
+    {"ball", "judged.impact_pen_mm", "a dropped ball does not sink in", "at most 0.01 mm", 0.01},
+    {"ball", "judged.rebound_mm", "without restitution nothing bounces", "0 mm, up to 1e-6", 1e-6},
+    {"ball", "judged.roll_error_pct", "it rolls at 5/7 of its speed", "within 0.01 %", 0.01}};
+
+/// The scene of Almond's runs in which `value` is largest.
+struct Worst {
+  std::string scene;
+  double value = kNaN;
+};
+
+template <class Value>
+Worst find_worst(const PeerPart& part, const PeerRuns& runs, const Value& value) {
+  Worst worst;
+  for (const std::string& scene : part.scenes) {
+    const PeerRun* run = find_peer(runs, scene, "almond");
+    if (run == nullptr) continue;
+    const double own = value(*run);
+    if (std::isnan(own) || own <= worst.value) continue;
+    worst = {scene, own};
+  }
+  return worst;
+}
+
+void claim_times(const PeerPart& part, const PeerRuns& runs, Report& report) {
+  const std::string time = std::string(part.time) + ".median";
+  for (const std::string& scene : part.scenes) {
+    const double ratio = time_ratio(part, runs, scene);
+    if (std::isnan(ratio)) continue;
+    report.add_claim(scene + ": median time against " + part.rival, "at most 1.0x",
+                     ratio_cell(ratio).text + ": " + time_cell(find_peer(runs, scene, "almond")->at(time)).text +
+                         " ms against " + time_cell(find_peer(runs, scene, part.rival)->at(time)).text + " ms",
+                     ratio <= 1.0);
+  }
+}
+
+}  // namespace
+
+void add_peer_claims(const PeerPart& part, const PeerRuns& runs, Report& report) {
+  const std::string name = part.name;
+  if (part.timed) claim_times(part, runs, report);
+  for (const Target& target : kTargets) {
+    if (name != target.part) continue;
+    const Worst worst = find_worst(part, runs, [&](const PeerRun& run) { return std::abs(run.at(target.figure)); });
+    if (!worst.scene.empty())
+      report.add_claim(target.claim, target.expected, short_number(worst.value) + " (" + worst.scene + ")",
+                       worst.value <= target.limit, target.criterion);
+  }
+  const std::string time = part.time;
+  const Worst slowest =
+      find_worst(part, runs, [&](const PeerRun& run) { return run.at(time + ".p95") / run.at(time + ".median"); });
+  if (!slowest.scene.empty())
+    report.add_claim("no step is long: 95th percentile by median", "at most 3x everywhere",
+                     ratio_cell(slowest.value).text + " (" + slowest.scene + ")", slowest.value <= 3.0);
+  for (const std::string& scene : part.scenes)
+    for (const PeerRun& run : runs)
+      if (run.scene == scene && run.engine == "almond" && !run.failure.empty())
+        report.add_claim(scene + ": Almond runs it", "no failure", run.failure, false);
+}
+
+}  // namespace almond::bench
