@@ -38,6 +38,8 @@ def shape_of(geoms):
 class Run:
     def __init__(self, scene, setting):
         iterations = int(setting.removeprefix("bullet"))
+        if p.isConnected():
+            p.disconnect()
         p.connect(p.DIRECT)
         p.setGravity(0, 0, -G)
         p.setPhysicsEngineParameter(fixedTimeStep=DT, numSolverIterations=iterations, numSubSteps=0, enableConeFriction=1,

@@ -58,7 +58,7 @@ def to_mjcf(scene, option="", geom_default=""):
         qpos += [*b["pos"], *b["quat"]] if b["joint"] == "free" else [b["start"]]
         qvel += [*b["velocity"], 0.0, 0.0, 0.0] if b["joint"] == "free" else [0.0]
     motors = "".join(f'<motor name="push_{b["name"]}" joint="{b["name"]}"/>' for b in pushed)
-    return (f'<mujoco model="{scene["name"]}">\n<size memory="{memory_text(scene)}"/>\n'
+    return (f'<mujoco model="{scene["name"]}">\n<compiler angle="radian"/>\n<size memory="{memory_text(scene)}"/>\n'
             f'<option timestep="{DT!r}" gravity="0 0 {-G!r}" cone="elliptic" {option}/>\n'
             f'<default><geom friction="{scene["mu"]!r} 0 0" condim="3" {geom_default}/></default>\n<worldbody>\n'
             + "".join(geom_text(g) + "\n" for g in scene["static"])

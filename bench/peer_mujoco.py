@@ -13,6 +13,8 @@ from peer_law import bias_e0, bias_erp2, residual, scaled_residual
 from peer_mjcf import to_mjcf
 from peer_scenes import DT
 
+mujoco.set_mju_user_warning(lambda text: None)  # else into a file MUJOCO_LOG.TXT; they are counted
+
 LARGEST_DENSE = 1500  # degrees of freedom
 STIFF = 'solref="{} 1" solimp=".99 .999 1e-4"'
 SETTINGS = {  # attributes of <option>, of <default><geom>

@@ -11,6 +11,8 @@ import numpy as np
 from peer_mjcf import to_referee_mjcf
 from peer_scenes import CUBE, DT, G
 
+mujoco.set_mju_user_warning(lambda text: None)  # else into a file MUJOCO_LOG.TXT
+
 HELD = 3  # contacts from which on a ball cannot roll
 NEAR = 5e-5  # gap [m] up to which it counts as held
 

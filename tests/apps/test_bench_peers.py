@@ -1,0 +1,100 @@
+"""`almond bench peers`: engines on the same scenes; whatever one of them does or lacks, the others have their turn and the page says so."""
+
+import importlib.util
+import json
+import stat
+import sys
+
+import pytest
+
+NOWHERE = {"ALMOND_PEERS_PYTHON": "", "ALMOND_PINOCCHIO_PYTHON": "/nowhere/bin/python"}
+
+pytestmark = pytest.mark.skipif(not importlib.util.find_spec("mujoco"), reason="MuJoCo is not installed")
+
+
+@pytest.fixture
+def python(tmp_path):
+    """An interpreter that says it has MuJoCo and nothing else, and what it is to do instead of a command: (environment, script)."""
+    script, folder = tmp_path / "python", tmp_path / "bin"
+    folder.mkdir()
+    (folder / "python3").write_text("#!/bin/sh\nexit 1\n")
+
+    def make(extra=""):
+        has = '{"mujoco": "9.9", "drake": null, "pybullet": null}'
+        script.write_text(f"#!/bin/sh\n[ \"$2\" = engines ] && echo '{has}' > \"$3\" && exit 0\n{extra}\nexec {sys.executable} \"$@\"\n")
+        for file in (script, folder / "python3"):
+            file.chmod(file.stat().st_mode | stat.S_IXUSR)
+        return {**NOWHERE, "ALMOND_PEERS_PYTHON": str(script), "PATH": str(folder)}
+
+    return make
+
+
+def run(almond, tmp_path, env, *words):
+    result = almond("bench", "peers", "--quick", *words, "--json", tmp_path / "p.json", "--html", tmp_path / "p.html", env=env)
+    assert result.code == 0, result.err
+    return json.loads((tmp_path / "p.json").read_text()), result
+
+
+def needs_mjcf(report):
+    """Almond reads MJCF by MuJoCo's library, which a build may lack."""
+    note = next(row["note"] for row in report["tables"]["ball"] if row["engine"] == "almond")
+    if "MJCF" in str(note):
+        pytest.skip("built without MuJoCo")
+
+
+def test_one_referee_for_all(almond, tmp_path, python):
+    report, result = run(almond, tmp_path, python(), "--part", "ball", "--engines", "almond,mj_default,drake_sap")
+    needs_mjcf(report)
+    assert report["bench"] == "peers" and [part["name"] for part in report["parts"]] == ["ball"] and "yardstick" in report["facts"]
+    rows = {(row["scene"], row["engine"]): row for row in report["tables"]["ball"]}
+    assert set(rows) == {(scene, engine) for scene in ("drop", "roll") for engine in ("almond", "mj_default", "drake_sap")}
+    # Rigid: lands on the ground, rolls at 5/7 of its speed. MuJoCo's default is soft: it lands by centimetres in it.
+    assert rows["drop", "almond"]["at impact [mm]"] < 1e-6 and 10.0 < rows["drop", "mj_default"]["at impact [mm]"] < 40.0
+    assert abs(rows["roll", "almond"]["rolling error [%]"]) < 1e-9
+    assert rows["drop", "almond"]["median [ms]"] > 0.0 and rows["drop", "mj_default"]["time / mj_default"] == 1.0
+    assert rows["drop", "mj_default"]["residual e0"] < 1e-9 < rows["drop", "mj_default"]["worst e0"]
+    # What is not installed says what to do, in its rows and at the end.
+    for row in (rows["drop", "drake_sap"], rows["roll", "drake_sap"]):
+        assert row["median [ms]"] is None and "pip install numpy drake" in row["note"]
+    assert "drake is not installed" in result.err
+    assert {claim["claim"]: claim["holds"] for claim in report["claims"]}["a dropped ball does not sink in"]
+    assert '<figure id="ball_drop">' in (tmp_path / "p.html").read_text()
+
+
+def test_cold_steps_have_the_residual_of_both(almond, tmp_path, python):
+    report, _ = run(almond, tmp_path, python(), "--part", "cold", "--engines", "almond,mj_hard")
+    rows = {(row["scene"], row["engine"]): row for row in report["tables"]["cold"]}
+    if "MJCF" in str(rows["stack10", "almond"]["note"]):
+        pytest.skip("built without MuJoCo")
+    own, hard = rows["stack10", "almond"], rows["stack10", "mj_hard"]
+    assert own["contacts"] == hard["contacts"] == 40  # ten cubes, four corners each
+    # The convex model leaves an error that the law does not have.
+    assert own["worst e0"] < 1e-8 < 1e-5 < hard["residual e0"]
+    assert own["own certificate, worst"] == pytest.approx(own["worst e0"], rel=0.05)
+
+
+def test_a_peer_that_fails_is_a_row(almond, tmp_path, python):
+    env = python('[ "$3" = mj_hard ] && echo no such luck >&2 && exit 3')
+    report, _ = run(almond, tmp_path, env, "--part", "ball", "--engines", "mj_default,mj_hard")
+    rows = {(row["scene"], row["engine"]): row for row in report["tables"]["ball"]}
+    assert rows["drop", "mj_hard"]["note"] == "FAIL: no such luck" and rows["drop", "mj_hard"]["median [ms]"] is None
+    assert rows["drop", "mj_default"]["median [ms]"] > 0.0 and rows["drop", "mj_default"]["note"] == ""
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--part", "bals"], "no part"), (["--engines", "mj_frim"], "did you mean mj_firm"), (["some_folder"], "no effect"),
+    (["--peers", "none"], "no effect"), (["--save", "x"], "no effect")])
+def test_what_does_not_exist_is_said_at_once(almond, words, said):
+    result = almond("bench", "peers", "--quick", *words, timeout=60)
+    assert result.code == 2 and said in result.err
+
+
+def test_engines_are_of_this_benchmark_only(almond):
+    result = almond("bench", "nut", "--quick", "--engines", "almond", timeout=60)
+    assert result.code == 2 and "--engines has no effect" in result.err
+
+
+def test_without_numpy_it_says_what_to_install(almond, tmp_path, python):
+    env = {**python(), "ALMOND_PEERS_PYTHON": "/nowhere/python"}
+    result = almond("bench", "peers", "--quick", env=env, timeout=60)
+    assert result.code == 2 and "pip install numpy mujoco" in result.err
