@@ -37,6 +37,8 @@ using PeerRuns = std::vector<PeerRun>;
 /// Almond's time by the rival's; NaN where one of them is not there.
 [[nodiscard]] double time_ratio(const PeerPart& part, const PeerRuns& runs, const std::string& scene);
 
+/// What is to be known of a run beside its figures; empty: nothing.
+[[nodiscard]] std::string note_of(const PeerRun& run);
 [[nodiscard]] Table peer_table(const PeerPart& part, const PeerRuns& runs);
 /// Time against error, one plot per scene, a point per engine.
 void add_peer_plots(const PeerPart& part, const PeerRuns& runs, Report& report);

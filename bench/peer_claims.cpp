@@ -66,9 +66,12 @@ void claim_times(const PeerPart& part, const PeerRuns& runs, Report& report) {
   for (const std::string& scene : part.scenes) {
     const double ratio = time_ratio(part, runs, scene);
     if (std::isnan(ratio)) continue;
+    const PeerRun &own = *find_peer(runs, scene, "almond"), &rival = *find_peer(runs, scene, part.rival);
+    const std::string note = note_of(rival);
     report.add_claim(scene + ": median time against " + part.rival, "at most 1.0x",
-                     ratio_cell(ratio).text + ": " + time_cell(find_peer(runs, scene, "almond")->at(time)).text +
-                         " ms against " + time_cell(find_peer(runs, scene, part.rival)->at(time)).text + " ms",
+                     ratio_cell(ratio).text + ": " + time_cell(own.at(time)).text + " ms against " +
+                         time_cell(rival.at(time)).text + " ms" +
+                         (note.empty() ? "" : " (" + rival.engine + " " + note + ")"),
                      ratio <= 1.0);
   }
 }

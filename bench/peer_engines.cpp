@@ -42,28 +42,36 @@ std::string describe(const ProcessResult& result) {
   return "FAIL: " + (result.errors.empty() ? "exit code " + std::to_string(result.exit_code) : result.errors);
 }
 
+/// A step may be long, and what the referee needs comes after the cap [ms].
+double time_limit(const RunOptions& options) { return 1e3 * (3.0 * options.cap_s + 120.0); }
+
 /// What the referee makes of a trail, into the figures.
 void judge(const PeerScene& scene, const Interpreters& interpreters, const std::string& trail, PeerRun& run) {
   const auto python = interpreters.python.find("mujoco");
   if (python == interpreters.python.end()) return;
   const ProcessResult result =
       run_process({python->second, script(), "judge", scene.name, trail, trail + ".json"}, 300e3);
-  require(result.started && result.exit_code == 0, "the referee: " + describe(result));
   flatten(read_json(trail + ".json"), "", run.figures);
+  if (!result.started || result.exit_code != 0) run.failure = describe(result) + " (the referee)";
 }
 
 PeerRun run_own(const PeerScene& scene, const Interpreters& interpreters, const RunOptions& options,
                 const std::string& folder) {
   const std::string trail = folder + "/almond_" + scene.name + (options.cold ? "_cold.npz" : ".npz");
+  const std::string out = trail + ".figures.json";
+  const int steps = options.seconds > 0.0 ? static_cast<int>(std::lround(240.0 * options.seconds)) : scene.steps;
+  const ProcessResult result = run_apart(
+      [&] {
+        const PeerRun made =
+            options.cold ? run_almond_cold(scene, trail)
+                         : run_almond(scene, std::min(steps, scene.steps), options.cap_s, options.growth, trail);
+        write_file(out, Json(made.figures).dump());
+      },
+      time_limit(options));
   PeerRun run{"almond", scene.name, {}, {}};
-  try {
-    const int steps = options.seconds > 0.0 ? static_cast<int>(std::lround(240.0 * options.seconds)) : scene.steps;
-    run = options.cold ? run_almond_cold(scene, trail)
-                       : run_almond(scene, std::min(steps, scene.steps), options.cap_s, options.growth, trail);
-    if (!options.growth) judge(scene, interpreters, trail, run);
-  } catch (const std::exception& error) {
-    run.failure = std::string("FAIL: ") + error.what();
-  }
+  flatten(read_json(out), "", run.figures);
+  if (result.timed_out || result.exit_code != 0) run.failure = describe(result);
+  if (run.failure.empty() && !options.growth) judge(scene, interpreters, trail, run);
   return run;
 }
 
@@ -165,18 +173,12 @@ PeerRun run_engine(const Engine& engine, const PeerScene& scene, const Interpret
     command.insert(command.end(),
                    {"run", engine.name, scene.name, to_text(options.seconds), to_text(options.cap_s), out});
   }
-  // A step may be long, and what the referee needs comes after the cap.
-  const ProcessResult result = run_process(command, 1e3 * (3.0 * options.cap_s + 120.0));
+  const ProcessResult result = run_process(command, time_limit(options));
   flatten(read_json(out), "", run.figures);
   if (!result.started || result.timed_out || result.exit_code != 0) run.failure = describe(result);
   // Poses of an engine whose interpreter lacks the referee.
-  if (run.failure.empty() && !options.cold && !options.growth && !run.has("judged.finite")) {
-    try {
-      judge(scene, interpreters, out + ".npz", run);
-    } catch (const std::exception& error) {
-      run.failure = std::string("FAIL: ") + error.what();
-    }
-  }
+  if (run.failure.empty() && !options.cold && !options.growth && !run.has("judged.finite"))
+    judge(scene, interpreters, out + ".npz", run);
   return run;
 }
 

@@ -24,18 +24,19 @@ Cell figure_cell(const PeerRun& run, const PeerColumn& column) {
   return column.kind == PeerColumn::kResidual && value != 0.0 ? residual_cell(value) : plain_cell(value);
 }
 
-std::string note_of(const PeerRun& run) {
-  if (!run.failure.empty()) return run.failure;
-  if (run.at("judged.finite") == 0.0) return "its numbers ran away";
-  if (run.at("cut") == 1.0) return "cut by the time limit after " + count_cell(run.at("steps")).text + " steps";
-  return "";
-}
-
 std::string colour_of(const std::string& engine) { return find_engine(engine).colour; }
 
 int balls_of(const std::string& scene) { return std::stoi(scene.substr(std::string("growth").size())); }
 
 }  // namespace
+
+std::string note_of(const PeerRun& run) {
+  if (!run.failure.empty()) return run.failure;
+  if (run.at("blow_ups") > 0.0) return "blew up: after that its figures mean little";
+  if (run.at("judged.finite") == 0.0) return "its numbers ran away";
+  if (run.at("cut") == 1.0) return "cut by the time limit after " + count_cell(run.at("steps")).text + " steps";
+  return "";
+}
 
 const PeerRun* find_peer(const PeerRuns& runs, const std::string& scene, const std::string& engine) {
   const auto found = std::find_if(runs.begin(), runs.end(), [&](const PeerRun& run) {

@@ -20,14 +20,18 @@ namespace {
 
 constexpr int kNotFound = 127;  // what a shell says, too
 
-/// In the child: never returns.
-[[noreturn]] void become(const std::vector<std::string>& arguments, const std::string& errors_path) {
+/// In the child: alone, silent, with errors into a file.
+void detach(const std::string& errors_path) {
   setpgid(0, 0);
   const int null = open("/dev/null", O_RDWR);
   const int errors = open(errors_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   dup2(null, STDIN_FILENO);
   dup2(null, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
+}
+
+/// In the child: never returns.
+[[noreturn]] void become(const std::vector<std::string>& arguments) {
   // Some peers keep large matrices on the stack and crash under the usual 8 MB.
   rlimit stack{};
   if (getrlimit(RLIMIT_STACK, &stack) == 0) {
@@ -48,14 +52,16 @@ std::string last_line(std::string text) {
   return start == std::string::npos ? text : text.substr(start + 1);
 }
 
-}  // namespace
-
-ProcessResult run_process(const std::vector<std::string>& arguments, double timeout_ms) {
+/// Forks; the child does `inside`, which does not return.
+ProcessResult run_child(const std::string& name, const std::function<void()>& inside, double timeout_ms) {
   const TemporaryFolder folder;
   const std::string errors_path = folder.path() + "/errors";
   const pid_t child = fork();
-  require(child >= 0, "cannot start " + arguments[0] + ": fork failed");
-  if (child == 0) become(arguments, errors_path);
+  require(child >= 0, "cannot start " + name + ": fork failed");
+  if (child == 0) {
+    detach(errors_path);
+    inside();
+  }
 
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
@@ -77,6 +83,27 @@ ProcessResult run_process(const std::vector<std::string>& arguments, double time
   result.started = result.exit_code != kNotFound;
   if (std::filesystem::exists(errors_path)) result.errors = last_line(read_file(errors_path));
   return result;
+}
+
+}  // namespace
+
+ProcessResult run_process(const std::vector<std::string>& arguments, double timeout_ms) {
+  return run_child(
+      arguments[0], [&] { become(arguments); }, timeout_ms);
+}
+
+ProcessResult run_apart(const std::function<void()>& work, double timeout_ms) {
+  const auto inside = [&] {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      const std::string text = error.what();
+      static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+      _exit(1);
+    }
+    _exit(0);
+  };
+  return run_child("a copy of this program", inside, timeout_ms);
 }
 
 }  // namespace almond::bench
