@@ -155,12 +155,13 @@ PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth,
     }
   }
   run.figures["steps"] = static_cast<double>(cpu.size());
-  run.figures["cut"] = static_cast<int>(cpu.size()) < steps ? 1.0 : 0.0;
+  const bool cut = static_cast<int>(cpu.size()) < steps;
+  run.figures["cut"] = cut ? 1.0 : 0.0;
   run.figures["blow_ups"] =
       static_cast<double>(std::count_if(reports.begin(), reports.end(), [](const StepReport& report) {
         return report.status == Status::kNumericalError;
       }));
-  if (growth) cpu.erase(cpu.begin(), cpu.begin() + static_cast<std::ptrdiff_t>(cpu.size() / 2));
+  if (growth || cut) cpu.erase(cpu.begin(), cpu.begin() + static_cast<std::ptrdiff_t>(cpu.size() / 2));
   add_spread("cpu", cpu, run);
   add_spread("wall", wall, run);
   add_reports(reports, run);

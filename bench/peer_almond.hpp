@@ -34,7 +34,8 @@ struct PeerRun {
 void add_spread(const std::string& name, const std::vector<double>& values, PeerRun& run);
 
 /// Steps the scene, for `cap_s` of wall clock at most, and writes poses and contacts for the referee into `trail` (an
-/// .npz). `growth`: neither is kept, and only the second half of the steps is counted.
+/// .npz). `growth`: neither is kept. Of those, and of runs that the cap cuts, only the second half of
+/// the steps is counted, as what falls freely costs nothing.
 [[nodiscard]] PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth,
                                  const std::string& trail);
 

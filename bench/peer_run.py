@@ -108,8 +108,9 @@ def run(engine, name, seconds, cap, out):
                 laws[-1]["scaled"] = made.scaled()
         if time.perf_counter() - begin > float(cap):
             break
-    counted = cpu[len(cpu) // 2:] if growth else cpu
-    answer = {"steps": len(cpu), "cut": len(cpu) < steps, "cpu": spread(counted), "wall": spread(wall), "law": law(laws)}
+    cut = len(cpu) < steps
+    counted = cpu[len(cpu) // 2:] if growth or cut else cpu  # what falls freely costs nothing
+    answer = {"steps": len(cpu), "cut": cut, "cpu": spread(counted), "wall": spread(wall), "law": law(laws)}
     for key in ("collide", "solve"):
         if splits:
             answer[key] = float(np.median([s[key] for s in splits]))
