@@ -182,7 +182,7 @@ const std::vector<PeerPart>& peer_parts() {
        {"", "", kPlain},
        {"almond", "mj_cg", "mj_default", "bullet50", "drake_sap"},
        0.0,
-       true}};
+       false}};
   return parts;
 }
 

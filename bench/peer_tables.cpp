@@ -101,7 +101,9 @@ void add_growth(const PeerPart& part, const PeerRuns& runs, Report& report) {
   plot.title = "Time per step by balls";
   plot.x.label = "balls";
   plot.y.label = "median step [ms]";
-  Table exponents{"exponents", "Exponent p of time ~ balls^p", "", {"engine", "p", "from", "to"}, {}};
+  constexpr double kLarge = 1000.0;  // below, steps may all cost what the solver is allowed to spend
+  Table exponents{
+      "exponents", "Exponent p of time ~ balls^p", "", {"engine", "p", "p from 1000 balls on", "from", "to"}, {}};
   for (const std::string& engine : part.engines) {
     Series series;
     series.name = engine;
@@ -112,12 +114,16 @@ void add_growth(const PeerPart& part, const PeerRuns& runs, Report& report) {
       if (const PeerRun* run = find_peer(runs, scene, engine); run != nullptr && run->has("cpu.median"))
         series.points.push_back({static_cast<double>(balls_of(scene)), run->at("cpu.median")});
     if (series.points.size() < 2) continue;
-    const double p = fit_exponent(series.points);
-    exponents.rows.push_back(
-        {text_cell(engine), plain_cell(p), count_cell(series.points.front().x), count_cell(series.points.back().x)});
+    std::vector<Point> large;
+    for (const Point& point : series.points)
+      if (point.x >= kLarge) large.push_back(point);
+    const double p = fit_exponent(series.points), late = large.size() > 1 ? fit_exponent(large) : kNaN;
+    exponents.rows.push_back({text_cell(engine), plain_cell(p), plain_cell(late), count_cell(series.points.front().x),
+                              count_cell(series.points.back().x)});
     if (engine == "almond")
-      report.add_claim("the time of a step grows with the number of balls", "exponent at most 1.1", plain_cell(p).text,
-                       p <= 1.1);
+      report.add_claim("the time of a step grows no faster than the number of balls",
+                       "exponent at most 1.1, over all sizes and from 1000 balls on",
+                       plain_cell(p).text + " and " + plain_cell(late).text, p <= 1.1 && !(late > 1.1));
     plot.series.push_back(std::move(series));
   }
   if (!plot.series.empty()) add_plot(plot, "growth", report);
