@@ -41,10 +41,10 @@ int run_bench(BenchCommandOptions& options) {
             "bench paper: FOLDER, --solver, --peers and --budget-ms have no effect on it; expected --quick, --part, "
             "--save, --json, --html, --png or --strict");
   if (options.name == "peers")
-    require(options.folders.empty() && options.solver_names.empty() && options.peers == "all" && options.save.empty() &&
+    require(options.folders.empty() && options.solver_names.empty() && options.peers == "all" &&
                 options.budget->count() == 0,
-            "bench peers: FOLDER, --solver, --peers, --save and --budget-ms have no effect on it; expected --quick, "
-            "--part, --engines, --json, --html, --png or --strict");
+            "bench peers: FOLDER, --solver, --peers and --budget-ms have no effect on it; expected --quick, --part, "
+            "--engines, --save, --json, --html, --png or --strict");
   require(options.name == "paper" || options.name == "peers" || options.parts.empty(),
           "bench " + options.name + ": --part has no effect on it; expected it with bench paper or bench peers");
   require(options.name == "peers" || options.engines.empty(),
@@ -129,7 +129,8 @@ Action add_bench_command(CLI::App& command) {
   expect_number(o->budget);
   command.add_option("--json", o->json, "write claims and figures as JSON (-: standard output)");
   command.add_option("--html", o->html, "write a page with claims, curves and tables");
-  command.add_option("--save", o->save, "paper: write its contact problems into this folder, as .npz files");
+  command.add_option("--save", o->save,
+                     "paper: write its contact problems into this folder, as .npz files; peers: its scenes, as MJCF");
   command.add_option(
       "--part", o->parts,
       "paper: only this part of it: engines, bolt_nut, dishes, robot_tasks, pouring, robot_pouring, "

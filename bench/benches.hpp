@@ -19,7 +19,7 @@ struct BenchOptions {
   double budget_ms = 0.0;            // per solve; 0: 1000, or 200 when quick
   bool quick = false;
   bool files_only = false;           // fclib: leave out the parts that need no file
-  std::string save;                  // paper: folder for the problems it solves; empty: they are not kept
+  std::string save;                  // folder for the problems (paper) or scenes (peers); empty: they are not kept
   std::vector<std::string> parts;    // paper, peers: those to run; empty: all
   std::vector<std::string> engines;  // peers: those to run; empty: all, or a few where it is quick
   bool pictures = false;             // paper: draw the scenes

@@ -3,6 +3,7 @@
 #include "bench/peer_bench.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "almond/base/check.hpp"
@@ -59,6 +60,15 @@ Table engine_table(const std::vector<Engine>& engines, const Interpreters& inter
                : text_cell(engine.package + " " + interpreters.version.at(engine.package), Tone::kGood)});
   }
   return table;
+}
+
+/// As MJCF, for `almond run`, `almond compare` and MuJoCo's viewer.
+void save_scenes(const std::map<std::string, PeerScene>& scenes, const std::string& folder) {
+  if (folder.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  require(!error, "--save " + folder + ": cannot make this folder: " + error.message());
+  for (const auto& [name, scene] : scenes) write_file(folder + "/" + name + ".xml", read_file(scene.mjcf));
 }
 
 Report run_part(const PeerPart& part, const std::vector<Engine>& engines, const Interpreters& interpreters,
@@ -118,6 +128,7 @@ Report bench_peers(const BenchOptions& options) {
   const TemporaryFolder folder;
   const std::map<std::string, PeerScene> scenes =
       export_scenes(interpreters, names, options.quick ? 10 : 30, folder.path());
+  save_scenes(scenes, options.save);
   report.tables.push_back(engine_table(engines, interpreters));
   std::set<std::string> missing;
   for (const Engine& engine : engines)

@@ -43,7 +43,7 @@ def needs_mjcf(report):
 
 
 def test_one_referee_for_all(almond, tmp_path, python):
-    report, result = run(almond, tmp_path, python(), "--part", "ball", "--engines", "almond,mj_default,drake_sap")
+    report, result = run(almond, tmp_path, python(), "--part", "ball", "--engines", "almond,mj_default,drake_sap", "--save", tmp_path / "scenes")
     needs_mjcf(report)
     assert report["bench"] == "peers" and [part["name"] for part in report["parts"]] == ["ball"] and "yardstick" in report["facts"]
     rows = {(row["scene"], row["engine"]): row for row in report["tables"]["ball"]}
@@ -58,6 +58,7 @@ def test_one_referee_for_all(almond, tmp_path, python):
         assert row["median [ms]"] is None and "pip install numpy drake" in row["note"]
     assert "drake is not installed" in result.err
     assert {claim["claim"]: claim["holds"] for claim in report["claims"]}["a dropped ball does not sink in"]
+    assert {file.name for file in (tmp_path / "scenes").iterdir()} == {"drop.xml", "roll.xml"}
     assert '<figure id="ball_drop">' in (tmp_path / "p.html").read_text()
 
 
@@ -83,7 +84,7 @@ def test_a_peer_that_fails_is_a_row(almond, tmp_path, python):
 
 @pytest.mark.parametrize("words, said", [
     (["--part", "bals"], "no part"), (["--engines", "mj_frim"], "did you mean mj_firm"), (["some_folder"], "no effect"),
-    (["--peers", "none"], "no effect"), (["--save", "x"], "no effect")])
+    (["--peers", "none"], "no effect"), (["--save", "/dev/null/x"], "cannot make this folder")])
 def test_what_does_not_exist_is_said_at_once(almond, words, said):
     result = almond("bench", "peers", "--quick", *words, timeout=60)
     assert result.code == 2 and said in result.err
