@@ -62,9 +62,10 @@ class Run:
             self.add_tree(tree)
 
     def settle(self, number):
+        # One call would drop the friction of links, where damping and activation are the whole tree's.
+        p.changeDynamics(number, -1, linearDamping=0, angularDamping=0, activationState=p.ACTIVATION_STATE_DISABLE_SLEEPING)
         for link in range(-1, p.getNumJoints(number)):
-            p.changeDynamics(number, link, lateralFriction=self.friction, rollingFriction=0, spinningFriction=0, linearDamping=0,
-                             angularDamping=0, jointDamping=0, restitution=0, activationState=p.ACTIVATION_STATE_DISABLE_SLEEPING)
+            p.changeDynamics(number, link, lateralFriction=self.friction, rollingFriction=0, spinningFriction=0, restitution=0)
 
     def add_tree(self, tree):
         root = tree[0]

@@ -167,7 +167,11 @@ COMMANDS = {"engines": engines, "export": export, "run": run, "cold": cold, "jud
 def main():
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
         sys.exit(__doc__)
-    COMMANDS[sys.argv[1]](*sys.argv[2:])
+    try:
+        COMMANDS[sys.argv[1]](*sys.argv[2:])
+    except Exception as error:  # one line for the row of the table
+        lines = str(error).strip().splitlines()
+        sys.exit(f"{type(error).__name__}: {lines[0] if lines else ''}")
 
 
 if __name__ == "__main__":

@@ -173,6 +173,20 @@ def test_all_engines_start_with_the_speed_of_the_scene(engine):
     assert run.poses()[0, :2] == pytest.approx([0.1, 0.2], abs=1e-9)
 
 
+def test_bullet_has_friction_and_inertia_of_the_scene():
+    p = pytest.importorskip("pybullet", reason="pybullet is not installed")
+    from peer_bullet import Run
+
+    for name in ("quad8", "grip0.2x1.5", "dish"):
+        scene = peer_scenes.make(name)
+        run = Run(scene, "bullet50")
+        for b in scene["bodies"]:
+            number, link, _ = run.places[b["name"]]
+            mass, friction, inertia, com, *_ = p.getDynamicsInfo(number, link)
+            assert (mass, friction**2) == pytest.approx((b["mass"], scene["mu"])), b["name"]
+            assert inertia == pytest.approx(b["inertia"]) and com == pytest.approx(b["com"], abs=1e-6), b["name"]
+
+
 def test_scenes_weigh_what_they_say():
     assert sum(b["mass"] for b in peer_scenes.stack(10)["bodies"]) == pytest.approx(5.9)
     assert sum(b["mass"] for b in peer_scenes.dish()["bodies"]) == pytest.approx(5.3)
