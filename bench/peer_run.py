@@ -170,8 +170,8 @@ def main():
     try:
         COMMANDS[sys.argv[1]](*sys.argv[2:])
     except Exception as error:  # one line for the row of the table
-        lines = str(error).strip().splitlines()
-        sys.exit(f"{type(error).__name__}: {lines[0] if lines else ''}")
+        first = (str(error).strip().splitlines() or [""])[0].split(". ")[0]
+        sys.exit(f"{type(error).__name__}: {first[:200]}")
 
 
 if __name__ == "__main__":

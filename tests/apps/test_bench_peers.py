@@ -3,7 +3,9 @@
 import importlib.util
 import json
 import stat
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +82,12 @@ def test_a_peer_that_fails_is_a_row(almond, tmp_path, python):
     rows = {(row["scene"], row["engine"]): row for row in report["tables"]["ball"]}
     assert rows["drop", "mj_hard"]["note"] == "FAIL: no such luck" and rows["drop", "mj_hard"]["median [ms]"] is None
     assert rows["drop", "mj_default"]["median [ms]"] > 0.0 and rows["drop", "mj_default"]["note"] == ""
+
+
+def test_an_error_is_one_line(tmp_path):
+    script = Path(__file__).resolve().parents[2] / "bench" / "peer_run.py"
+    done = subprocess.run([sys.executable, script, "run", "mj_firm", "stack5", "0", "1", tmp_path / "o"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.startswith("ValueError: no scene 'stack5'") and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("words, said", [
