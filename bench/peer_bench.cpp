@@ -103,6 +103,7 @@ Report run_part(const PeerPart& part, const std::vector<Engine>& engines, const 
 Report bench_peers(const BenchOptions& options) {
   const std::vector<Engine> engines = choose_engines(options);
   const std::vector<PeerPart> parts = choose_parts(options);
+  save_scenes({}, options.save);  // before minutes of work: can it be written to
   Report report;
   report.name = "peers";
   report.title = "Almond beside MuJoCo, Drake and Bullet";
