@@ -133,7 +133,7 @@ const std::vector<PeerPart>& peer_parts() {
         kMean,
         kE0,
         kE0Worst},
-       {"lift [mm]", "judged.lift_mm", kRes},
+       {"creep [mm/s], sliding: lift [mm]", "judged.error", kRes},
        {},
        0.0},
       {"grasp",

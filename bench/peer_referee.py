@@ -130,6 +130,7 @@ def slope(scene, poses):
     n = len(poses) - 1  # semi-implicit Euler: x_n = a dt^2 n (n + 1) / 2
     pull = G * (math.sin(angle) - scene["mu"] * math.cos(angle))
     ideal = 0.5 * max(0.0, pull) * DT * DT * n * (n + 1)
+    measured["error"] = abs(measured.get("creep_mm_s", measured["lift_mm"]))
     return {**measured, "way_m": float(down[-1] - down[0]), "ideal_m": ideal}
 
 
@@ -137,7 +138,8 @@ def slide(scene, poses):
     n = math.floor(scene["speed"] / (scene["mu"] * G * DT))  # steps until it stands, v_k = v_0 - mu g dt k
     ideal = sum(DT * (scene["speed"] - scene["mu"] * G * DT * k) for k in range(1, n + 1))
     way = float(poses[-1, 0, 0] - poses[0, 0, 0])
-    return {"lift_mm": 1e3 * float(poses[:, 0, 2].max() - poses[0, 0, 2]), "way_m": way, "way_error_pct": 100.0 * (way / ideal - 1.0)}
+    lift = 1e3 * float(poses[:, 0, 2].max() - poses[0, 0, 2])
+    return {"lift_mm": lift, "error": lift, "way_m": way, "way_error_pct": 100.0 * (way / ideal - 1.0)}
 
 
 def grip(scene, poses):

@@ -77,7 +77,7 @@ void add_peer_plots(const PeerPart& part, const PeerRuns& runs, Report& report) 
   constexpr double kFloor = 1e-12;  // what is zero is drawn here
   for (const std::string& scene : part.scenes) {
     Plot plot;
-    plot.title = scene;
+    plot.title = scene + (std::string(part.time) == "cpu" ? "" : ", cold");
     plot.subtitle = "left and low is good";
     plot.x.label = std::string("median ") + (std::string(part.time) == "cpu" ? "step" : "solve") + " [ms]";
     plot.y.label = part.error.title;
