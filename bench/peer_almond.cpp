@@ -161,7 +161,11 @@ PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth,
       static_cast<double>(std::count_if(reports.begin(), reports.end(), [](const StepReport& report) {
         return report.status == Status::kNumericalError;
       }));
-  if (growth || cut) cpu.erase(cpu.begin(), cpu.begin() + static_cast<std::ptrdiff_t>(cpu.size() / 2));
+  if (growth || cut) {
+    const auto first = static_cast<std::ptrdiff_t>(cpu.size() / 2);
+    cpu.erase(cpu.begin(), cpu.begin() + first);
+    wall.erase(wall.begin(), wall.begin() + first);
+  }
   add_spread("cpu", cpu, run);
   add_spread("wall", wall, run);
   add_reports(reports, run);

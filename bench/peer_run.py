@@ -109,8 +109,8 @@ def run(engine, name, seconds, cap, out):
         if time.perf_counter() - begin > float(cap):
             break
     cut = len(cpu) < steps
-    counted = cpu[len(cpu) // 2:] if growth or cut else cpu  # what falls freely costs nothing
-    answer = {"steps": len(cpu), "cut": cut, "cpu": spread(counted), "wall": spread(wall), "law": law(laws)}
+    first = len(cpu) // 2 if growth or cut else 0  # what falls freely costs nothing
+    answer = {"steps": len(cpu), "cut": cut, "cpu": spread(cpu[first:]), "wall": spread(wall[first:]), "law": law(laws)}
     for key in ("collide", "solve"):
         if splits:
             answer[key] = float(np.median([s[key] for s in splits]))
