@@ -20,9 +20,12 @@ of a face. An overlap is removed within a step, at 0.5 m/s at most,
 by positions alone: the velocities that it took are not kept. qvel, qacc, qfrc_constraint, efc_force and the sensors are written
 back, so that mj_contactForce and touch sensors work. A step in which no constraint is near is MuJoCo's own, bit for bit, by the
 integrator of the model; others are taken by Euler's (also for RK4) or by implicitfast (also for implicit and discrete).
+
+Threads may share a model, each with a data of its own: they solve at once, and take turns where the model is changed and read.
 """
 
 import contextlib
+import threading
 import weakref
 
 import mujoco
@@ -41,12 +44,20 @@ _PYRAMIDAL = int(mujoco.mjtCone.mjCONE_PYRAMIDAL)
 _NO_NUMBERS = np.zeros(0)
 
 
-@contextlib.contextmanager
-def _option(option, name, value):
+_locks = weakref.WeakKeyDictionary()
+
+
+def _lock_of(model):
+    """Held where a model is changed for a moment, and where MuJoCo reads it."""
+    return _locks.setdefault(model, threading.RLock())
+
+
+def _with_option(option, name, value, call, *args):
+    """call(*args) while an option has another value; Ctrl-C, which comes between two calls, finds it as it was."""
     before = getattr(option, name)
-    setattr(option, name, value)
     try:
-        yield
+        setattr(option, name, value)
+        return call(*args)
     finally:
         setattr(option, name, before)
 
@@ -67,7 +78,7 @@ class Stepper:
 
     def __init__(self, solver="auto", tol=1e-8, **settings):
         self._solver = MujocoSolver(solver=solver, tol=tol, **settings)
-        self._model = self._option = self._scratch = None
+        self._model = self._option = self._lock = self._scratch = None
         self._data = lambda: None
         self._time = None
 
@@ -78,7 +89,8 @@ class Stepper:
         self._solver.bind(model, data)
         if self._model is not model:
             self._scratch = None
-        self._model, self._option, self._data, self._time = model, model.opt, weakref.ref(data), None
+        self._model, self._option, self._lock = model, model.opt, _lock_of(model)
+        self._data, self._time = weakref.ref(data), None
 
     @property
     def solution(self) -> Solution:
@@ -101,8 +113,7 @@ class Stepper:
         mujoco.mj_copyData(self._scratch, model, data)
         self._scratch.qfrc_constraint[:] = 0.0
         self._scratch.qacc[:] = data.qacc_smooth
-        with _option(self._option, "integrator", _IMPLICITFAST):
-            mujoco.mj_implicit(model, self._scratch)
+        _with_option(self._option, "integrator", _IMPLICITFAST, mujoco.mj_implicit, model, self._scratch)
         return self._scratch.qDeriv, self._scratch.qvel
 
     def _assemble(self, model, data, common=-1.0, ahead=True):
@@ -132,17 +143,17 @@ class Stepper:
             mujoco.mj_kinematics(model, data)
             mujoco.mj_comPos(model, data)
         mujoco.mj_comVel(model, data)
-        common = self._solver.widen(option.timestep)
         overrides = option.enableflags & _OVERRIDE
         override = option.o_margin
         try:
+            common = self._solver.widen(option.timestep)
             if overrides:
                 option.o_margin = override + common
             mujoco.mj_step1(model, data)
         finally:
-            self._solver.narrow()
             if overrides:
                 option.o_margin = override
+            self._solver.narrow()  # last: Ctrl-C may come after a call
         return common if overrides else -1.0
 
     def step(self, model, data, nstep=1) -> Solution:
@@ -159,15 +170,36 @@ class Stepper:
         return self._solver.solution
 
     def _step(self, model, data):
+        with self._lock:
+            constrained = self._begin(model, data)
+        if constrained:
+            # From another state than the last step led to, nothing is recalled: equal states give equal bits.
+            warm = data.time == self._time and not self._option.disableflags & _WARMSTART
+            solved = self._solver.solve(warm)
+            with self._lock:
+                self._without_discrete(self._end, model, data, solved)
+        self._time = data.time
+
+    def _without_discrete(self, call, *args):
+        """call(*args), by implicitfast where the model says discrete."""
+        if self._option.integrator != _DISCRETE:
+            return call(*args)
+        return _with_option(self._option, "integrator", _IMPLICITFAST, call, *args)
+
+    def _begin(self, model, data):
+        """The contact problem, or the whole step where no constraint is near. Whether there is something to solve."""
         common = self._look_ahead(model, data)
         if data.nefc == 0:
             self._step_without_constraints(model, data)
-        elif self._option.integrator == _DISCRETE:
-            with _option(self._option, "integrator", _IMPLICITFAST):
-                self._step_with_constraints(model, data, self._look_ahead(model, data))
-        else:
-            self._step_with_constraints(model, data, common)
-        self._time = data.time
+            return False
+        self._without_discrete(self._prepare, model, data, common, self._option.integrator == _DISCRETE)
+        return True
+
+    def _prepare(self, model, data, common, again):
+        if again:
+            common = self._look_ahead(model, data)
+        _actuate(model, data)
+        self._assemble(model, data, common)
 
     def _step_without_constraints(self, model, data):
         self._solver.clear()
@@ -180,12 +212,9 @@ class Stepper:
         mujoco.mj_checkAcc(model, data)
         mujoco.mj_RungeKutta(model, data, 4)
 
-    def _step_with_constraints(self, model, data, common):
-        _actuate(model, data)
-        self._assemble(model, data, common)
-        # From another state than the last step led to, nothing is recalled: equal states give equal bits.
-        warm = data.time == self._time and not self._option.disableflags & _WARMSTART
-        if not self._solver.solve(warm):  # not finite: MuJoCo warns and resets
+    def _end(self, model, data, solved):
+        """Writes the answer back and moves on."""
+        if not solved:  # not finite: MuJoCo warns and resets
             data.qacc[:] = data.qacc_smooth
             mujoco.mj_checkAcc(model, data)
             mujoco.mj_Euler(model, data)
@@ -194,26 +223,28 @@ class Stepper:
         mujoco.mj_sensorAcc(model, data)
         mujoco.mj_checkAcc(model, data)
         # Damping is in qacc already.
-        with _option(self._option, "disableflags", self._option.disableflags | _EULERDAMP):
-            mujoco.mj_Euler(model, data)
+        undamped = self._option.disableflags | _EULERDAMP
+        _with_option(self._option, "disableflags", undamped, mujoco.mj_Euler, model, data)
         if self._solver.corrects:
             mujoco.mj_integratePos(model, data.qpos, self._solver.correction, self._option.timestep)
 
 
-def make_problem(model, data) -> ContactProblem:
-    """The contact problem of the present state; MuJoCo's forward stages up to the smooth acceleration must have run."""
+def _assembled(model, data):
     stepper = Stepper()
     stepper._bind(model, data)
-    stepper._assemble(model, data, ahead=False)
-    return stepper._solver.problem()
+    with stepper._lock:
+        stepper._assemble(model, data, ahead=False)
+    return stepper._solver
+
+
+def make_problem(model, data) -> ContactProblem:
+    """The contact problem of the present state; MuJoCo's forward stages up to the smooth acceleration must have run."""
+    return _assembled(model, data).problem()
 
 
 def certify(model, data) -> Certificate:
     """How far the forces that MuJoCo itself finds for the present state (mujoco.mj_forward) are from the exact law."""
-    stepper = Stepper()
-    stepper._bind(model, data)
-    stepper._assemble(model, data, ahead=False)
-    return stepper._solver.certify(data.efc_force, data.contact.friction)
+    return _assembled(model, data).certify(data.efc_force, data.contact.friction)
 
 
 _steppers = weakref.WeakKeyDictionary()

@@ -120,7 +120,10 @@ double widen(MujocoSolver& s, double dt) {
 
 void narrow(MujocoSolver& s) {
   Bound& b = s.bound;
-  for (const Bound::Margin* margin : margins_of(b)) std::copy(margin->kept.begin(), margin->kept.end(), margin->values);
+  for (Bound::Margin* margin : margins_of(b)) {
+    std::copy(margin->kept.begin(), margin->kept.end(), margin->values);
+    margin->kept.clear();  // a second call changes nothing
+  }
 }
 
 }  // namespace almond::python
