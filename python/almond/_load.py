@@ -127,15 +127,23 @@ def _save_html(self: Simulation, path: str | os.PathLike[str], title: str = "") 
     os.replace(partial, path)
 
 
+_INPUTS = {"torque": "feedforward", "velocity": "target_velocity", "position": "target", "impedance": "target"}
+
+
 def _set_control(self: Simulation, controls: Mapping[str, float]) -> None:
-    """Targets of drives, by the names of drives or of the joints they move: {"joint": value}. All of them, or none."""
+    """The input that the mode of each drive follows, by the names of drives or of the joints they move. All of them, or none."""
     if not isinstance(controls, Mapping):
-        raise ValueError(f"controls: is a {type(controls).__name__}, expected a dict of targets by name; target takes an array")
-    target = self.target.copy()
+        raise ValueError(f"controls: is a {type(controls).__name__}, expected a dict of numbers by name; target takes an array")
+    modes, changes = self.model.drive_modes, []
     for name, value in controls.items():
         if not isinstance(name, str):
             raise ValueError(f"controls: has the key {name!r}, expected names of drives or joints")
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
             raise ValueError(f"controls: {name} is {value!r}, expected a finite number")
-        target[self.model.drive(name)] = value
-    self.target = target
+        drive = self.model.drive(name)
+        changes.append((_INPUTS[modes[drive]], drive, value))
+    for array in {change[0] for change in changes}:
+        values = getattr(self, array).copy()
+        for _, drive, value in filter(lambda change: change[0] == array, changes):
+            values[drive] = value
+        setattr(self, array, values)

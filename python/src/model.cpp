@@ -444,6 +444,14 @@ void add_model(nb::module_& m) {
           "In the order that contacts() counts.")
       .def_prop_ro("drive_names", &drive_names, "In the order of target; a drive without a name has its joint's.")
       .def_prop_ro(
+          "drive_modes",
+          [](const Model& model) {
+            std::vector<std::string> modes;
+            for (const Drive& drive : model.drives) modes.emplace_back(to_string(drive.mode));
+            return modes;
+          },
+          "torque, position, velocity or impedance, in the order of target; see ModelBuilder.add_drive.")
+      .def_prop_ro(
           "remarks", [](const Model& model) { return model.remarks; },
           "What looks like a mistake in it, one line each.")
       .def("body", &Model::body, nb::arg("name"), "Index of a body by name.")

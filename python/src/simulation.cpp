@@ -526,7 +526,8 @@ void add_simulation(nb::module_& m) {
           "set_control",
           [](nb::handle_t<PySimulation> self, nb::handle controls) { in_python("_set_control")(self, controls); },
           nb::arg("controls"), nb::sig("def set_control(self, controls: collections.abc.Mapping[str, float]) -> None"),
-          "Sets targets of drives by the names of drives or of the joints they move: {\"joint\": value}.")
+          "Sets drives by their names or those of the joints they move, {\"joint\": value}, in units of the joint: what "
+          "feedforward has\nfor mode torque, target_velocity for velocity, target for the others.")
       .def("html", &make_html, nb::arg("title") = "Almond",
            "A page that plays what was recorded, or shows the world as it is. The recording goes on.")
       .def(

@@ -41,6 +41,41 @@ def test_controls_go_by_the_names_of_drives_and_of_joints():
     assert MODEL.drive("shoulder") == MODEL.drive("motor") == 0
 
 
+def test_a_control_is_what_the_mode_of_the_drive_follows():
+    """Wheels about an axis through their centres, in closed form."""
+    b = almond.ModelBuilder()
+    b.set_gravity([0, 0, 0])
+    for k, mode in enumerate(["torque", "velocity", "position", "impedance"]):
+        b.add_body(mode, joint="revolute", axis=[0, 1, 0], position=[k, 0, 0], mass=1.0, inertia=[0.5] * 3)
+        b.add_drive(mode, mode, stiffness=0.0 if k < 2 else 50.0, damping=0.0 if k == 0 else 50.0)
+    sim = almond.simulate(b.build(), dt=0.01)
+    assert sim.model.drive_modes == ["torque", "velocity", "position", "impedance"]
+    sim.set_control({name: 0.3 for name in sim.model.drive_names})
+    sim.step(1000)
+    assert sim.v[0] == pytest.approx(0.3 / 0.5 * 10.0, rel=1e-9)
+    assert sim.v[1] == pytest.approx(0.3, rel=1e-9)
+    np.testing.assert_allclose(sim.q[2:], 0.3, rtol=1e-3)
+
+
+def test_controls_of_mjcf_files_by_name_and_by_number_agree(tmp_path):
+    pytest.importorskip("mujoco")
+    path = tmp_path / "arm.xml"
+    path.write_text("""<mujoco><option gravity="0 0 0"/><worldbody>
+    <body><joint name="a" axis="0 1 0"/><geom type="box" size=".1 .1 .1" mass="1"/></body>
+    <body pos="1 0 0"><joint name="b" axis="0 1 0"/><geom type="box" size=".1 .1 .1" mass="1"/></body>
+    <body pos="2 0 0"><joint name="c" axis="0 1 0"/><geom type="box" size=".1 .1 .1" mass="1"/></body>
+    </worldbody><actuator><motor name="push" joint="a"/><velocity joint="b" kv="2"/><position joint="c" kp="5"/></actuator></mujoco>""")
+    named, numbered, still = (almond.load(path) for _ in range(3))
+    named.set_control({"push": 0.2, "b": 0.5, "c": 0.4})
+    numbered.set_controls([0.2, 0.5, 0.4])
+    for sim in (named, numbered, still):
+        sim.step(100)
+    np.testing.assert_array_equal(named.q, numbered.q)
+    assert (named.q > 0.01).all() and not still.q.any()
+    inertia = (0.2**2 + 0.2**2) / 12.0
+    assert named.v[0] == pytest.approx(0.2 / inertia * named.time, rel=1e-9)
+
+
 @pytest.mark.parametrize(
     "controls, message",
     [
