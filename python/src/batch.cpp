@@ -5,6 +5,7 @@
 
 #include "almond/base/parallel.hpp"
 #include "parts.hpp"
+#include "usable.hpp"
 
 namespace almond::python {
 namespace {
@@ -40,6 +41,16 @@ struct Batch {
     inputs[k].target = target.row(k);
     inputs[k].target_velocity = target_velocity.row(k);
     inputs[k].feedforward = feedforward.row(k);
+  }
+  /// One that is refused changes nothing, in no world.
+  void check() const {
+    for (int k = 0; k < static_cast<int>(states.size()); ++k)
+      check_usable(model, {.q = q.row(k).transpose(),
+                           .v = v.row(k).transpose(),
+                           .target = target.row(k).transpose(),
+                           .target_velocity = target_velocity.row(k).transpose(),
+                           .feedforward = feedforward.row(k).transpose(),
+                           .world = k});
   }
   void take_out(int k) {
     q.row(k) = states[k].q;
@@ -88,6 +99,7 @@ void step(Batch& self, nb::handle n) {
   constexpr auto kSignalGap = std::chrono::milliseconds(50);  // between looks for Ctrl-C
   const std::int64_t count = read_whole(n, "n", 0);
   const Busy busy(self.busy, "this batch");
+  self.check();
   self.residual.setZero();
   self.penetration.setZero();
   self.solved.setConstant(true);
@@ -212,7 +224,9 @@ void add_batch(nb::module_& m) {
       .def_prop_ro(
           "dt", [](Batch& s) { return s.options.dt; }, "Time step [s].")
       .def("step", &step, nb::arg("n").none() = 1, nb::sig("def step(self, n: int = 1) -> None"),
-           "n steps of every world. Ctrl-C ends it where all worlds have taken as many.")
+           "n steps of every world. Ctrl-C ends it where all worlds have taken as many. Raises ValueError where "
+           "numbers of "
+           "a world are not\nfinite or a quaternion has not length 1.")
       .def("reset", &reset, nb::arg("worlds") = nb::none(), nb::arg("seeds") = nb::none(),
            "All worlds, or those that a list of indices or a mask of bools names, back to the model's start: state and "
            "targets.")

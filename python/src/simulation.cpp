@@ -12,6 +12,7 @@
 #include "parts.hpp"
 #include "scenes/file_scene.hpp"
 #include "snapshot.hpp"
+#include "usable.hpp"
 
 namespace almond::python {
 namespace {
@@ -68,6 +69,14 @@ void step_once(PySimulation& self) {
 StepReport step(PySimulation& self, nb::handle n) {
   const std::int64_t count = read_whole(n, "n", 0);
   const Busy busy(self.busy, "this simulation");
+  const State& state = self.simulation.state();
+  const Inputs& inputs = self.simulation.inputs();
+  check_usable(self.model(), {.q = state.q,
+                              .v = state.v,
+                              .target = inputs.target,
+                              .target_velocity = inputs.target_velocity,
+                              .feedforward = inputs.feedforward,
+                              .wrenches = &self.wrenches});
   std::int64_t done = 0;
   while (done < count) {
     {
@@ -343,7 +352,9 @@ void add_simulation(nb::module_& m) {
           "has_script", [](PySimulation& s) { return static_cast<bool>(s.scene.control); },
           "Whether the scene has a control of its own.")
       .def("step", &step, nb::arg("n").none() = 1, nb::sig("def step(self, n: int = 1) -> StepReport"),
-           "Takes n steps; returns how the last one went. Ctrl-C ends it between two steps.")
+           "Takes n steps; returns how the last one went. Ctrl-C ends it between two steps. Raises ValueError where q, "
+           "v, "
+           "drive inputs\nor wrenches are not finite or a quaternion has not length 1.")
       .def_prop_ro(
           "report",
           [](PySimulation& s) {
@@ -526,7 +537,8 @@ void add_simulation(nb::module_& m) {
           "set_control",
           [](nb::handle_t<PySimulation> self, nb::handle controls) { in_python("_set_control")(self, controls); },
           nb::arg("controls"), nb::sig("def set_control(self, controls: collections.abc.Mapping[str, float]) -> None"),
-          "Sets drives by their names or those of the joints they move, {\"joint\": value}, in units of the joint: what "
+          "Sets drives by their names or those of the joints they move, {\"joint\": value}, in units of the joint: "
+          "what "
           "feedforward has\nfor mode torque, target_velocity for velocity, target for the others.")
       .def("html", &make_html, nb::arg("title") = "Almond",
            "A page that plays what was recorded, or shows the world as it is. The recording goes on.")

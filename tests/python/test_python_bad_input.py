@@ -186,8 +186,13 @@ def test_any_number_in_a_view_leaves_a_simulation_that_can_be_reset(numbers):
     for name, index, value in numbers:
         view = getattr(sim, name)
         view.reshape(-1)[index % view.size] = value
-    report = sim.step(3)
-    assert report.status in ("solved", "numerical-error", "infeasible", "stalled", "max-iterations", "time-budget")
+    try:
+        report = sim.step(3)
+        assert report.status in ("solved", "numerical-error", "infeasible", "stalled", "max-iterations", "time-budget")
+        assert sim.steps == 3
+    except ValueError as error:
+        assert any(str(error).startswith(name + "[") for name, _, _ in numbers), error
+        assert sim.steps == 0
     sim.energy(), sim.contacts(), sim.body_poses(), sim.body_velocities(), sim.hash, sim.save()
     for name, values in inputs.items():
         getattr(sim, name)[:] = values
@@ -199,11 +204,45 @@ def test_any_number_in_a_view_leaves_a_simulation_that_can_be_reset(numbers):
 
 def test_a_world_that_breaks_leaves_the_others_alone():
     batch, alone = almond.Batch(MODEL, 3), almond.Batch(MODEL, 3)
-    batch.q[1] = np.nan
+    batch.q[1, 0], batch.v[1, :3] = 9.999e11, 1e12  # leaves the range of positions within the step
     batch.step(50)
     alone.step(50)
     assert batch.solved.tolist() == [1.0, 0.0, 1.0]
     np.testing.assert_array_equal(batch.q[[0, 2]], alone.q[[0, 2]])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["q", "v", "target", "target_velocity", "feedforward", "wrenches"])
+def test_numbers_in_a_view_that_are_not_finite_are_named(name, value):
+    sim = almond.simulate(MODEL)
+    getattr(sim, name)[(1, 4) if name == "wrenches" else -1] = value
+    place = "1, 4" if name == "wrenches" else str(len(getattr(sim, name)) - 1)
+    with pytest.raises(ValueError, match=rf"^{name}\[{place}\]: is {value}, expected a finite number"):
+        sim.step(5)
+    assert sim.steps == 0
+    if name == "wrenches":
+        return
+    batch = almond.Batch(MODEL, 3)
+    getattr(batch, name)[1, -1] = value
+    with pytest.raises(ValueError, match=rf"^{name}\[1, {place}\]: is {value}, expected a finite number"):
+        batch.step(5)
+    assert not batch.time.any()
+
+
+@pytest.mark.parametrize("quaternion", [[0, 0, 0, 0], [2, 0, 0, 0], [0.9, 0, 0, 0]])
+def test_quaternions_in_a_view_must_have_length_1(quaternion):
+    sim, batch = almond.simulate(MODEL), almond.Batch(MODEL, 2)
+    sim.q[3:7] = batch.q[1, 3:7] = quaternion
+    with pytest.raises(ValueError, match=rf"^q\[3:7\]: the quaternion of joint .* has length {max(quaternion)}, expected 1"):
+        sim.step()
+    with pytest.raises(ValueError, match=rf"^q\[1, 3:7\]: .* has length {max(quaternion)}, expected 1"):
+        batch.step()
+    sim.q[3:7] = batch.q[1, 3:7] = np.float32([0.6, 0, 0.8, 0])  # as exact as float32
+    sim.step()
+    batch.step()
+    with pytest.raises(ValueError, match=r"^q\[0, 0\]: is 1e\+13, expected a number within"):
+        batch.q[0, 0] = 1e13
+        batch.step()
 
 
 def use_while_busy(start, busy, calls):

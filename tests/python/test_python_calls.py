@@ -227,7 +227,7 @@ def test_steps_of_a_batch_are_the_same_in_one_call_and_in_many():
 def test_a_step_that_failed_is_not_reported_as_exact():
     sim, batch = almond.simulate(MODEL), almond.Batch(MODEL, 2)
     sim.step(60)
-    sim.q[0] = batch.q[1, 0] = np.nan
+    sim.feedforward[0] = batch.feedforward[1, 0] = 1e308
     report = sim.step()
     batch.step()
     assert report.status == "numerical-error" and report.residual == report.natural_map == np.inf

@@ -201,12 +201,6 @@ def test_mistakes_are_value_errors(tmp_path):
             call()
 
 
-def test_bad_numbers_in_a_view_do_not_crash():
-    sim = almond.simulate(ball())
-    sim.q[0] = np.nan
-    assert sim.step().status == "numerical-error"
-
-
 def test_what_collides_is_drawn():
     """Geoms in the header of a page (viewer/FORMAT.md), of a recording and of a world as it is, are those of the model."""
 

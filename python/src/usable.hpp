@@ -1,0 +1,19 @@
+#pragma once
+// Numbers that were written through views: nothing looks at them before a step does.
+
+#include "almond/sim/options.hpp"
+#include "arrays.hpp"
+
+namespace almond::python {
+
+/// What a step takes of one world.
+struct WorldNumbers {
+  Eigen::Ref<const VecX> q, v, target, target_velocity, feedforward;
+  const MatXr* wrenches = nullptr;  // (bodies, 6)
+  int world = -1;                   // of a batch
+};
+
+/// Throws ValueError with array, index and value, unless they are finite and quaternions have length 1.
+void check_usable(const Model& model, const WorldNumbers& given);
+
+}  // namespace almond::python
