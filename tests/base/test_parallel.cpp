@@ -1,6 +1,8 @@
 // WorkerPool: the ranges tile 0..count-1 exactly once, results do not depend on the number of workers, effects are
 // visible to the caller, sleepers wake; the file also runs under ThreadSanitizer.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -139,6 +141,38 @@ TEST(WorkerPool, ManyShortLivedPools) {
     EXPECT_EQ(x[0] + x[1] + x[2], k % 2 == 0 ? 3 : 0);
   }
 }
+
+#ifndef __SANITIZE_THREAD__  // which lets no child of a process with threads start one
+TEST(WorkerPool, WorksInAForkedChildAndInItsParentAfterwards) {
+  const auto runs = [](WorkerPool& pool) {
+    std::array<int, 12> x{};
+    for (int round = 0; round < 3; ++round)
+      pool.for_ranges(12, [&](int begin, int end, int worker) {
+        for (int i = begin; i < end; ++i) x[static_cast<std::size_t>(i)] += 1 + worker;
+      });
+    for (int i = 0; i < 12; ++i)
+      if (x[static_cast<std::size_t>(i)] != 3 * (1 + i / 4)) return false;
+    return true;
+  };
+  auto pool = std::make_unique<WorkerPool>(3), unused = std::make_unique<WorkerPool>(3);
+  EXPECT_TRUE(runs(*pool));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);  // ends one that hangs
+    const bool fine = runs(*pool);
+    pool.reset();
+    unused.reset();
+    WorkerPool fresh(3);
+    _exit(fine && runs(fresh) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(runs(*pool));
+}
+#endif
 
 TEST(WorkerPool, RejectsBadWorkerCounts) {
   for (int workers : {0, -1, WorkerPool::kMaxWorkers + 1}) {

@@ -1,5 +1,6 @@
 #include "almond/base/parallel.hpp"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -38,6 +39,14 @@ std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& word, std::uint3
   return word.load(std::memory_order_acquire);
 }
 
+std::atomic<std::uint32_t> num_forks{0};
+
+/// Counts what a process has lost its threads by, without a system call in every run.
+void watch_forks() {
+  [[maybe_unused]] static const int watching =
+      pthread_atfork(nullptr, nullptr, [] { num_forks.fetch_add(1, std::memory_order_relaxed); });
+}
+
 int checked_workers(int workers) {
   require(
       workers >= 1 && workers <= WorkerPool::kMaxWorkers,
@@ -49,11 +58,27 @@ int checked_workers(int workers) {
 
 WorkerPool::WorkerPool(int workers)
     : num_workers_(checked_workers(workers)), spin_(workers > 1 && workers <= num_usable_cpus()) {
-  threads_.reserve(static_cast<std::size_t>(workers - 1));
-  for (int worker = 1; worker < workers; ++worker) threads_.emplace_back([this, worker] { worker_loop(worker); });
+  watch_forks();
+  start_threads();
+}
+
+void WorkerPool::start_threads() {
+  forks_ = num_forks.load(std::memory_order_relaxed);
+  threads_.reserve(static_cast<std::size_t>(num_workers_ - 1));
+  const std::uint32_t now = generation_.load(std::memory_order_relaxed);
+  for (int worker = 1; worker < num_workers_; ++worker)
+    threads_.emplace_back([this, worker, now] { worker_loop(worker, now); });
+}
+
+void WorkerPool::forget_lost_threads() {
+  if (forks_ == num_forks.load(std::memory_order_relaxed)) return;
+  new std::vector<std::thread>(std::move(threads_));  // they cannot be joined, and a std::thread that was not aborts
+  threads_.clear();
+  pending_.store(0, std::memory_order_relaxed);
 }
 
 WorkerPool::~WorkerPool() {
+  forget_lost_threads();
   stop_.store(true, std::memory_order_relaxed);  // published by the release below
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
@@ -61,6 +86,8 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::run(int count, Call call, void* body) {
+  forget_lost_threads();
+  if (threads_.empty()) start_threads();
   ALMOND_ASSERT(pending_.load() == 0);  // not reentrant
   count_ = count;
   call_ = call;
@@ -81,8 +108,7 @@ void WorkerPool::run_own_range(int worker) const {
   if (begin < end) call_(body_, begin, end, worker);
 }
 
-void WorkerPool::worker_loop(int worker) {
-  std::uint32_t seen = 0;
+void WorkerPool::worker_loop(int worker, std::uint32_t seen) {
   while (true) {
     seen = wait_for_change(generation_, seen, spin_);
     if (stop_.load(std::memory_order_relaxed)) return;

@@ -10,6 +10,7 @@
 //   worker    wait for generation_      ──>  own range  ──>  --pending_
 //
 // Waiting means polling for a fraction of a millisecond, then sleeping in the kernel: an idle pool costs nothing.
+// After fork() the child has the pool without its threads; the first call there starts new ones.
 
 #include <atomic>
 #include <cstdint>
@@ -55,9 +56,11 @@ class WorkerPool {
  private:
   using Call = void (*)(void* body, int begin, int end, int worker);
 
+  void start_threads();
+  void forget_lost_threads();
   void run(int count, Call call, void* body);
   void run_own_range(int worker) const;
-  void worker_loop(int worker);
+  void worker_loop(int worker, std::uint32_t seen);
 
   const int num_workers_;
   const bool spin_;  // poll before sleeping; not where there are more workers than CPUs
@@ -71,6 +74,7 @@ class WorkerPool {
   alignas(64) std::atomic<std::uint32_t> pending_{0};
   alignas(64) std::atomic<bool> stop_{false};
   std::vector<std::thread> threads_;
+  std::uint32_t forks_ = 0;  // how often this process had been forked when the threads were started
 };
 
 /// Workers that make sense here: the number of CPUs this process may use, at least 1.
