@@ -61,21 +61,6 @@ void set_if_given(const std::optional<Value>& given, Value& field) {
 
 }  // namespace
 
-namespace {
-
-/// A robot that does not lie beside the scene file may lie in one of the folders.
-std::string find_robot(const std::string& robot, const std::string& scene, const std::vector<std::string>& folders) {
-  namespace fs = std::filesystem;
-  std::error_code code;
-  if (fs::exists(robot, code)) return robot;
-  const fs::path name = fs::path(robot).lexically_relative(fs::path(scene).parent_path());
-  for (const std::string& folder : folders)
-    if (fs::is_regular_file(fs::path(folder) / name, code)) return (fs::path(folder) / name).string();
-  return robot;
-}
-
-}  // namespace
-
 scenes::LoadedScene load_file(const std::string& path, const FileArguments& arguments, bool with_looks) {
   constexpr double kQuickMs = 500.0, kShowEveryMs = 100.0;
   Progress progress;
@@ -90,8 +75,8 @@ scenes::LoadedScene load_file(const std::string& path, const FileArguments& argu
     show(what + ": distances " + std::to_string(static_cast<int>(100.0 * share)) + " %");
   };
   SceneFile description = scenes::describe_file(path, show_grid);
+  scenes::add_search(path, arguments.search, description);
   for (SceneRobot& robot : description.robots) {
-    robot.path = find_robot(robot.path, path, arguments.search);
     FileOptions& options = robot.options;
     options.progress = [&, name = std::filesystem::path(robot.path).filename().string()](int done, int all) {
       show(name + ": meshes " + std::to_string(done) + " of " + std::to_string(all));
@@ -100,7 +85,6 @@ scenes::LoadedScene load_file(const std::string& path, const FileArguments& argu
     if (arguments.base) options.base = base_from_string(*arguments.base, "--base");
     if (arguments.meshes) options.meshes = mesh_use_from_string(*arguments.meshes, "--meshes");
     if (arguments.keyframe) robot.keyframe = *arguments.keyframe;
-    options.search.insert(options.search.begin(), arguments.search.begin(), arguments.search.end());
     for (const std::string& assignment : arguments.joints) {
       const std::size_t equals = assignment.rfind('=');
       require(equals != std::string::npos && equals > 0, "--joint " + assignment + ": expected NAME=VALUE");

@@ -203,6 +203,20 @@ bool is_scene_file(const std::string& name) {
   return extension == ".urdf" || extension == ".xml" || extension == ".mjcf" || extension == ".json";
 }
 
+void add_search(const std::string& path, const std::vector<std::string>& folders, SceneFile& description) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  for (SceneRobot& robot : description.robots) {
+    robot.options.search.insert(robot.options.search.begin(), folders.begin(), folders.end());
+    if (fs::exists(robot.path, code)) continue;
+    const fs::path name = fs::path(robot.path).lexically_relative(fs::path(path).parent_path());
+    const auto found = std::find_if(folders.begin(), folders.end(), [&](const std::string& folder) {
+      return fs::is_regular_file(fs::path(folder) / name, code);
+    });
+    if (found != folders.end()) robot.path = (fs::path(*found) / name).string();
+  }
+}
+
 SceneFile describe_file(const std::string& path, const ShareProgress& progress) {
   if (extension_of(path) == ".json") return load_scene_file(path, progress);
   SceneFile description;

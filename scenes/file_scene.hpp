@@ -23,6 +23,9 @@ void apply_controls(const std::vector<Control>& controls, const VecX& ctrl, Inpu
 /// A scene of one robot file, or what a .json scene file describes.
 [[nodiscard]] SceneFile describe_file(const std::string& path, const ShareProgress& progress = {});
 
+/// Folders for the robots of a scene file that do not lie beside it, and for meshes of all robots, before all others.
+void add_search(const std::string& path, const std::vector<std::string>& folders, SceneFile& description);
+
 /// Reads all files and builds the world. Pairs of bodies of one robot that overlap at the start by more than 0.1 mm
 /// never collide, and the notes say which. `with_looks`: what is only seen is read, too. Throws Error.
 [[nodiscard]] LoadedScene load_scene(const SceneFile& description, bool with_looks = false);

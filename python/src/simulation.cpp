@@ -240,11 +240,11 @@ PySimulationPtr from_file(const std::string& path, std::uint64_t seed, const std
                           bool hold, const std::string& keyframe, const std::vector<std::string>& search,
                           const nb::dict& joints, const nb::dict& options) {
   SceneFile description = scenes::describe_file(path);
+  scenes::add_search(path, search, description);
   for (SceneRobot& robot : description.robots) {
     if (!base.empty()) robot.options.base = base_from_string(base, "base");
     if (!keyframe.empty()) robot.keyframe = keyframe;
     robot.hold = robot.hold || hold;
-    robot.options.search.insert(robot.options.search.begin(), search.begin(), search.end());
     for (const auto& [key, value] : joints) {
       const std::string name = read_name(key, "joints");
       robot.options.joints[name] = read_number(value, name);
