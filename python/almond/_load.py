@@ -41,6 +41,8 @@ def _check_seed(seed):
 def _check_path(path, name, expected):
     if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
         raise ValueError(f"{name}: is {path!r}, expected {expected}")
+    if not os.fspath(path):
+        raise ValueError(f"{name}: is empty, expected {expected}")
     return os.fspath(path)
 
 
@@ -60,7 +62,7 @@ def load(
 
     options: parameters of the scene (see scenes()), options of the step (dt, theta, margin, ...) and of the solver (solver,
     tol, budget_ms, ...). For files: base "fixed" or "floating", floor a height or "below", hold=True to keep joints where
-    they start, keyframe, search folders for meshes, joints {name: start value}.
+    they start, keyframe, search folders for meshes and for robots of scene files, joints {name: start value}.
     """
     name, seed = _check_path(name, "name", "the name of a scene or a path"), _check_seed(seed)
     if joints is not None and not isinstance(joints, Mapping):
@@ -93,7 +95,7 @@ def Sdf(description: Mapping[str, Any], folder: str | os.PathLike[str] = "") -> 
         text = json.dumps(description)
     except (TypeError, ValueError) as error:
         raise ValueError(f"description: {error}; expected numbers, texts, lists and dicts") from None
-    return _core.sdf_from_json(text, _check_path(folder, "folder", "a path"))
+    return _core.sdf_from_json(text, folder and _check_path(folder, "folder", "a path"))
 
 
 def _show(self: Simulation, title: str = "", height: int = 600) -> str | None:
@@ -121,10 +123,19 @@ def _show(self: Simulation, title: str = "", height: int = 600) -> str | None:
 
 def _save_html(self: Simulation, path: str | os.PathLike[str], title: str = "") -> None:
     """Write the page of html() to a file; an earlier one is replaced only by a whole one."""
-    path = pathlib.Path(path)
+    path = pathlib.Path(_check_path(path, "path", "a path"))
+    if not path.name or path.is_dir():
+        raise ValueError(f"path: {str(path)!r} is a folder, expected the name of a file")
+    if not path.parent.is_dir():
+        raise ValueError(f"path: is {str(path)!r}, expected a file in a folder that exists")
+    page = self.html(title or self.name)
     partial = path.with_name(path.name + ".part")
-    partial.write_text(self.html(title or self.name))
-    os.replace(partial, path)
+    try:
+        partial.write_text(page)
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 _INPUTS = {"torque": "feedforward", "velocity": "target_velocity", "position": "target", "impedance": "target"}

@@ -354,3 +354,42 @@ def test_rollouts_are_a_mapping_of_arrays():
     assert list(rollouts.keys()) == rollouts.names and "q" in rollouts and "force" not in rollouts
     arrays = dict(rollouts)
     assert set(arrays) == set(rollouts.names) and arrays["q"].tobytes() == rollouts["q"].tobytes()
+
+
+@pytest.mark.parametrize("path, words", [("", "path: is empty"), (None, "path: is None"), (3, "path: is 3"), (b"x", "path: is b'x'"), (".", "path: .* is a folder"), ("no/x.html", "path: .* a folder that exists")])
+def test_pages_go_to_files_only_and_leave_nothing_else(path, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=words):
+        almond.simulate(MODEL).save_html(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_cannot_be_written_leaves_the_earlier_one(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError("disk full")
+
+    (tmp_path / "x.html").write_text("earlier")
+    sim = almond.simulate(MODEL)
+    try:
+        sim.html()
+    except ValueError as error:
+        if "without its web page" not in str(error):
+            raise
+        pytest.skip(str(error))
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        sim.save_html(tmp_path / "x.html")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("x.html", "earlier")]
+
+
+def test_robots_of_scene_files_are_found_in_the_folders_of_search(tmp_path):
+    robots, scenes = tmp_path / "robots", tmp_path / "scenes"
+    (robots / "arm").mkdir(parents=True)
+    scenes.mkdir()
+    (robots / "arm" / "arm.urdf").write_text(
+        '<robot name="arm"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+    )
+    (scenes / "one.json").write_text('{"almond_scene": 1, "robots": [{"file": "arm/arm.urdf", "base": "floating"}]}')
+    assert almond.load(scenes / "one.json", search=[tmp_path, robots]).model.num_v == 6
+    with pytest.raises(ValueError, match="arm.urdf"):
+        almond.load(scenes / "one.json", search=[tmp_path])
