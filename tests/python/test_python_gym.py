@@ -341,6 +341,74 @@ def test_mistakes_are_told():
             call()
 
 
+class Cart(almond.gym.Task):
+    """A cart on a rail that says what it is told to."""
+
+    observation_size, action_size = 2, 1
+
+    def __init__(self, **wrong):
+        b = almond.ModelBuilder("cart")
+        b.add_body("cart", joint="prismatic", axis=[1, 0, 0], mass=1.0, inertia=[1e-2] * 3)
+        b.add_drive("cart", "torque")
+        self.model, self.wrong = b.build(), {}
+        for name, value in wrong.items():
+            if hasattr(self, name) and not callable(getattr(self, name)):
+                setattr(self, name, value)
+            else:
+                self.wrong[name] = value
+
+    def start(self, rng):
+        return self.wrong.get("start", (np.zeros(1), np.zeros(1), np.zeros(1), {}))
+
+    def act(self, action, batch, memory):
+        batch.feedforward[:] = self.wrong.get("act", 10.0 * action)
+
+    def observe(self, batch, memory):
+        return self.wrong.get("observe", np.concatenate([batch.q, batch.v], axis=1))
+
+    def score(self, action, batch, memory):
+        return self.wrong.get("score", (-np.abs(batch.q[:, 0]), np.zeros(len(batch), bool), {}))
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        (dict(observe=np.zeros((2, 3))), r"Cart.observe: .* shape \(2, 3\), expected \(2, 2\)"),
+        (dict(observe=None), r"Cart.observe: .* shape \(\)"),
+        (dict(observe=np.array([[0.0, 1.0], [np.nan, 0.0]])), r"Cart.observe: the observation\[1, 0\] is nan, expected finite"),
+        (dict(start=(np.zeros(2), np.zeros(1), np.zeros(1), {})), r"Cart.start: q has shape \(2,\), expected \(1,\)"),
+        (dict(start=(np.zeros(1), [np.inf], np.zeros(1), {})), r"Cart.start: v\[0\] is inf"),
+        (dict(start=None), "Cart.start: returned NoneType, expected q, v, target, a dict"),
+        (dict(act=np.array([[0.0], [np.nan]])), r"feedforward\[1, 0\]: is nan"),
+        (dict(score=(np.array([0.0, np.nan]), np.zeros(2, bool), {})), r"Cart.score: reward\[1\] is nan"),
+        (dict(score=(0.0, np.zeros(2, bool), {})), r"Cart.score: reward has shape \(\), expected \(2,\)"),
+        (dict(model=None), "task: its model is None, expected an almond.Model"),
+        (dict(observation_size=2.5), "task: its observation_size is 2.5"),
+        (dict(action_size=-1), "task: its action_size is -1"),
+        (dict(substeps=0), "task: its substeps is 0"),
+        (dict(observation_limit=0.0), "task: its observation_limit is 0.0"),
+    ],
+)
+def test_tasks_of_ones_own_that_are_wrong_are_told(wrong, words):
+    def run(task):
+        envs = almond.gym.VectorEnv(task, num_envs=2)
+        envs.reset(seed=0)
+        return envs.step(np.ones((2, 1)))
+
+    observation, *_ = run(Cart())
+    t = 4 / 240.0  # 10 N on 1 kg
+    np.testing.assert_allclose(observation[:, 1], 10.0 * t, rtol=1e-12)
+    with pytest.raises(ValueError, match=words):
+        run(Cart(**wrong))
+
+
+@pytest.mark.parametrize("task, words", [(Cart, r"is the class Cart, expected an instance, Cart\(\)"), (3, "task: is 3"), (None, "task: is None")])
+def test_what_is_no_task_is_told(task, words):
+    for make_env in (almond.gym.Env, almond.gym.VectorEnv):
+        with pytest.raises(TypeError, match=words):
+            make_env(task)
+
+
 @pytest.mark.parametrize("env_id", IDS)
 def test_stable_baselines_accepts_it_and_trains(env_id):
     baselines = pytest.importorskip("stable_baselines3", reason="the package stable-baselines3 is not installed")

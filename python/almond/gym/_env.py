@@ -8,7 +8,8 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from ._worlds import Worlds
+from .._core import Model
+from ._worlds import Task, Worlds
 
 
 def _make_task(task, options):
@@ -17,10 +18,26 @@ def _make_task(task, options):
     if not isinstance(task, str):
         if options:
             raise ValueError(f"{next(iter(options))}: options are for a task by name, expected none with {task!r}")
-        return task
+        return _check_task(task)
     if task not in TASKS:
         raise ValueError(f"task: is {task!r}, expected one of {', '.join(TASKS)}")
     return TASKS[task](**options)
+
+
+def _check_task(task):
+    if isinstance(task, type):
+        raise TypeError(f"task: is the class {task.__name__}, expected an instance, {task.__name__}()")
+    if not isinstance(task, Task):
+        raise TypeError(f"task: is {task!r}, expected the name of a task or an almond.gym.Task")
+    if not isinstance(task.model, Model):
+        raise ValueError(f"task: its model is {task.model!r}, expected an almond.Model")
+    for name, least in (("observation_size", 0), ("action_size", 0), ("substeps", 1)):
+        value = getattr(task, name)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise ValueError(f"task: its {name} is {value!r}, expected a whole number of {least} or more")
+    if not task.observation_limit > 0:
+        raise ValueError(f"task: its observation_limit is {task.observation_limit!r}, expected a number above 0")
+    return task
 
 
 def _spaces(task):

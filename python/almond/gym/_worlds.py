@@ -44,11 +44,32 @@ class Task:
         return simulate(self.model, **self.options)
 
 
+def _check_array(said, method, name, shape):
+    """What a method of a task returned: numbers of that shape, finite."""
+    array = np.asarray(said)
+    if array.shape != shape:
+        raise ValueError(f"{method}: {name} has shape {array.shape}, expected {shape}")
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{method}: {name} has dtype {array.dtype}, expected real numbers")
+    if not np.isfinite(array).all():
+        place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+        raise ValueError(f"{method}: {name}[{', '.join(map(str, place))}] is {array[place]}, expected finite numbers")
+    return array
+
+
+def _check_parts(said, method, kinds):
+    """A method of a task returns a tuple of that many parts."""
+    if not isinstance(said, (tuple, list)) or len(said) != len(kinds):
+        raise ValueError(f"{method}: returned {type(said).__name__}, expected {', '.join(kinds)}")
+    return said
+
+
 class Worlds:
     """n worlds of a task. With `record`, what the drives were told is kept, to play an episode again later."""
 
     def __init__(self, task, n, threads=1, record=False):
         self.task, self.record = task, record
+        self._name = type(task).__name__
         self.batch = Batch(task.model, n, threads, **task.options)
         self.memory = {}
         self._starts, self._log = {}, []
@@ -56,7 +77,9 @@ class Worlds:
     def reset(self, k, rng):
         """World k to a start of its own; the others stay as they are."""
         batch = self.batch
-        q, v, target, memory = self.task.start(rng)
+        q, v, target, memory = _check_parts(self.task.start(rng), self._name + ".start", ("q", "v", "target", "a dict"))
+        for name, values in (("q", q), ("v", v), ("target", target)):
+            _check_array(values, self._name + ".start", name, getattr(batch, name)[k].shape)
         batch.reset([k], [0])
         batch.q[k], batch.v[k], batch.target[k] = q, v, target
         batch.target_velocity[k] = batch.feedforward[k] = 0.0
@@ -71,8 +94,11 @@ class Worlds:
             self._starts[k] = (len(self._log), batch.q[k].copy(), batch.v[k].copy())
 
     def observe(self):
-        limit = self.task.observation_limit
-        return np.clip(self.task.observe(self.batch, self.memory), -limit, limit)
+        limit, shape = self.task.observation_limit, (len(self.batch), self.task.observation_size)
+        seen = np.asarray(self.task.observe(self.batch, self.memory))
+        if seen.dtype.kind in "fiub":
+            seen = np.clip(seen, -limit, limit)
+        return _check_array(seen, self._name + ".observe", "the observation", shape)
 
     def step(self, action):
         """Reward, terminated, info of every world."""
@@ -82,7 +108,13 @@ class Worlds:
         if self.record:
             self._log.append((batch.target.copy(), batch.target_velocity.copy(), batch.feedforward.copy()))
         batch.step(self.task.substeps)
-        return self.task.score(action, batch, self.memory)
+        method = self._name + ".score"
+        reward, terminated, info = _check_parts(
+            self.task.score(action, batch, self.memory), method, ("reward", "terminated", "a dict")
+        )
+        for name, values in (("reward", reward), ("terminated", terminated)):
+            _check_array(values, method, name, (len(batch),))
+        return reward, terminated, info
 
     def replay(self, k=0, fps=60.0):
         """A simulation that has done and recorded the present episode of world k once more, with the same bits."""
