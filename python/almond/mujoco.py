@@ -25,6 +25,7 @@ Threads may share a model, each with a data of its own: they solve at once, and 
 """
 
 import contextlib
+import operator
 import threading
 import weakref
 
@@ -60,6 +61,25 @@ def _with_option(option, name, value, call, *args):
         return call(*args)
     finally:
         setattr(option, name, before)
+
+
+def _check_pair(model, data):
+    if not isinstance(model, mujoco.MjModel):
+        raise TypeError(f"model: is a {type(model).__name__}, expected a mujoco.MjModel")
+    if not isinstance(data, mujoco.MjData):
+        raise TypeError(f"data: is a {type(data).__name__}, expected a mujoco.MjData")
+    if data.signature != model.signature:
+        raise ValueError("data: was made for another model, expected mujoco.MjData(model)")
+
+
+def _check_count(nstep):
+    try:
+        count = operator.index(nstep)
+    except TypeError:
+        count = -1
+    if count < 0 or isinstance(nstep, bool):
+        raise ValueError(f"nstep: is {nstep!r}, expected a whole number of 0 or more")
+    return count
 
 
 def _actuate(model, data):
@@ -158,14 +178,12 @@ class Stepper:
 
     def step(self, model, data, nstep=1) -> Solution:
         """nstep steps; status and certificate of the last answer say how it went."""
-        if not isinstance(model, mujoco.MjModel) or not isinstance(data, mujoco.MjData):
-            raise TypeError(f"model, data: are {type(model).__name__}, {type(data).__name__}, expected an MjModel and an MjData")
-        if data.signature != model.signature:
-            raise ValueError("data: was made for another model")
+        _check_pair(model, data)
+        count = _check_count(nstep)
         self._bind(model, data)
         if self._option.enableflags & _IPC:
             raise ValueError("model: has the flag ipc, expected contacts that are constraints")
-        for _ in range(nstep):
+        for _ in range(count):
             self._step(model, data)
         return self._solver.solution
 
@@ -230,6 +248,9 @@ class Stepper:
 
 
 def _assembled(model, data):
+    _check_pair(model, data)
+    if not (data.M[model.M_rowadr + model.M_rownnz - 1] > 0).all():  # the diagonal, last in each row
+        raise ValueError("data: has no mass matrix yet, expected mujoco.mj_forward(model, data) before this")
     stepper = Stepper()
     stepper._bind(model, data)
     with stepper._lock:
@@ -254,6 +275,8 @@ def step(model, data, nstep=1, **settings) -> Solution:
     """As mujoco.mj_step(model, data), with Almond's contact solve; returns the answer of the last step with its certificate.
 
     settings: solver, tol and others of almond.solve; those that were given once stay with this data."""
+    _check_pair(model, data)
+    _check_count(nstep)
     stepper = stepper_of(data)
     if settings:
         stepper.set(**settings)
@@ -262,6 +285,8 @@ def step(model, data, nstep=1, **settings) -> Solution:
 
 def stepper_of(data) -> Stepper:
     """The stepper that step() uses for this data."""
+    if not isinstance(data, mujoco.MjData):
+        raise TypeError(f"data: is a {type(data).__name__}, expected a mujoco.MjData")
     stepper = _steppers.get(data)
     if stepper is None:
         stepper = _steppers[data] = Stepper()
@@ -271,6 +296,7 @@ def stepper_of(data) -> Stepper:
 @contextlib.contextmanager
 def patched(**settings):
     """While it lasts, mujoco.mj_step is almond.mujoco.step: for code of others that calls it, like Gymnasium's."""
+    Stepper(**settings)  # one that is wrong is told here
     theirs = mujoco.mj_step
     mujoco.mj_step = lambda m, d, nstep=1: step(m, d, nstep, **settings) and None
     try:

@@ -6,6 +6,9 @@
 A step of semi-implicit Euler: M (v⁺ - v) = dt (tau - nle) + Jᵀ L, with the law of almond.solve at each contact.
 """
 
+import numbers
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +47,22 @@ def _vector(x, name, size):
     return x
 
 
+def _number(x, name):
+    if isinstance(x, bool) or not isinstance(x, numbers.Real) or not np.isfinite(x):
+        raise ValueError(f"{name} is {x!r}, expected a finite number")
+    return float(x)
+
+
+def _joint(x, name, model):
+    try:
+        joint = operator.index(x)
+    except TypeError:
+        joint = -1
+    if not 0 <= joint < model.njoints or isinstance(x, bool):
+        raise ValueError(f"{name} is {x!r}, expected the index of a joint, 0 to {model.njoints - 1}")
+    return joint
+
+
 def _frame(normal, place):
     """Rows t1, t2, n."""
     n = _vector(normal, f"{place}: normal", 3)
@@ -64,9 +83,20 @@ def _point_jacobian(model, data, joint, position):
 
 def make_problem(model, data, q, v, tau, dt, contacts) -> ContactProblem:
     """The problem of one step from q, v under the joint forces tau. `data` is used as scratch."""
-    if not dt > 0:
+    if not isinstance(model, pin.Model):
+        raise TypeError(f"model: is a {type(model).__name__}, expected a pinocchio.Model")
+    if not isinstance(data, pin.Data):
+        raise TypeError(f"data: is a {type(data).__name__}, expected a pinocchio.Data")
+    if len(data.oMi) != model.njoints or data.M.shape != (model.nv, model.nv):
+        raise ValueError("data: was made for another model, expected model.createData()")
+    if not _number(dt, "dt:") > 0:
         raise ValueError(f"dt: is {dt}, expected a positive time")
+    if isinstance(contacts, (str, bytes)) or not isinstance(contacts, Iterable):
+        raise ValueError(f"contacts: is {contacts!r}, expected a list of almond.pinocchio.Contact")
+    contacts = list(contacts)
     q, v, tau = (_vector(x, name, size) for x, name, size in ((q, "q", model.nq), (v, "v", model.nv), (tau, "tau", model.nv)))
+    if not pin.isNormalized(model, q, 1e-3):
+        raise ValueError("q: has a quaternion, or a pair of cosine and sine, that has not length 1; see pinocchio.normalize")
     M = pin.crba(model, data, q)
     M = np.triu(M) + np.triu(M, 1).T
     nle = pin.nonLinearEffects(model, data, q, v)
@@ -76,21 +106,18 @@ def make_problem(model, data, q, v, tau, dt, contacts) -> ContactProblem:
         place = f"contacts[{k}]"
         if not isinstance(contact, Contact):
             raise ValueError(f"{place}: is a {type(contact).__name__}, expected an almond.pinocchio.Contact")
-        for name in ("mu", "gap"):
-            if not np.isfinite(getattr(contact, name)):
-                raise ValueError(f"{place}: {name} is {getattr(contact, name)}, expected a finite number")
-        if contact.mu < 0:
+        mu[k], gap = _number(contact.mu, f"{place}: mu"), _number(contact.gap, f"{place}: gap")
+        if mu[k] < 0:
             raise ValueError(f"{place}: mu is {contact.mu}, expected 0 or more")
-        for side in (contact.joint, contact.other):
-            if not 0 <= side < model.njoints:
-                raise ValueError(f"{place}: joint {side}, expected 0 to {model.njoints - 1}")
+        joint, other = _joint(contact.joint, f"{place}: joint", model), _joint(contact.other, f"{place}: other", model)
+        if joint == other:
+            raise ValueError(f"{place}: joint and other are both {joint}, expected two bodies")
         position = _vector(contact.position, f"{place}: position", 3)
         relative = np.zeros((3, model.nv))
-        if contact.joint > 0:
-            relative += _point_jacobian(model, data, contact.joint, position)
-        if contact.other > 0:
-            relative -= _point_jacobian(model, data, contact.other, position)
+        if joint > 0:
+            relative += _point_jacobian(model, data, joint, position)
+        if other > 0:
+            relative -= _point_jacobian(model, data, other, position)
         J[3 * k : 3 * k + 3] = _frame(contact.normal, place) @ relative
-        e[3 * k + 2] = contact.gap / dt
-        mu[k] = contact.mu
+        e[3 * k + 2] = gap / dt
     return ContactProblem(M, M @ v + dt * (tau - nle), J, e, mu)

@@ -361,6 +361,39 @@ def test_mistakes():
     assert almond.mujoco is am
 
 
+@pytest.mark.parametrize("nstep", [-1, 2.5, "2", None, True])
+def test_numbers_of_steps_that_are_none(nstep):
+    model, data = load(PILE)
+    for step in (am.step, am.Stepper().step):
+        with pytest.raises(ValueError, match="nstep: is .*, expected a whole number"):
+            step(model, data, nstep)
+    assert data.time == 0.0
+    am.step(model, data, np.int32(3))
+    assert data.time == pytest.approx(3 * model.opt.timestep)
+
+
+@pytest.mark.parametrize("call", [am.step, am.make_problem, am.certify])
+def test_what_is_no_model_and_no_data_is_named(call):
+    model, data = load(PILE)
+    with pytest.raises(TypeError, match="data: is a NoneType"):
+        call(model, None)
+    with pytest.raises(TypeError, match="model: is a MjData"):
+        call(data, model)
+    with pytest.raises(ValueError, match="data: was made for another model"):
+        call(load(FLOOR)[0], data)
+    with pytest.raises(TypeError, match="data: is a int"):
+        am.stepper_of(3)
+    with pytest.raises(ValueError, match="toll"), am.patched(toll=1):
+        pass
+
+
+def test_data_that_mujoco_has_not_seen_has_no_problem():
+    model, _ = load(PILE)
+    for call in (am.make_problem, am.certify):
+        with pytest.raises(ValueError, match="data: has no mass matrix yet, expected mujoco.mj_forward"):
+            call(model, mujoco.MjData(model))
+
+
 def test_certificate_of_mujocos_own_forces():
     """Exact forces in MuJoCo's layout have no residual, soft ones have; both cones, spin and rolling included."""
     ball = '<body pos="0 0 .1"><freejoint/><geom type="sphere" size=".1" mass="1" condim="6" friction=".8 .02 .003"/></body>'

@@ -93,13 +93,32 @@ def test_mistakes_are_named():
         (dict(tau=np.zeros(3)), "tau.*shape"),
         (dict(dt=0.0), "dt"),
         (dict(dt=np.nan), "dt"),
-        (dict(contacts=[ap.Contact(99, np.zeros(3), good.normal)]), "joint 99"),
+        (dict(contacts=[ap.Contact(99, np.zeros(3), good.normal)]), "joint is 99"),
         (dict(contacts=[ap.Contact(2, np.zeros(2), good.normal)]), "position"),
         (dict(contacts=[ap.Contact(2, np.zeros(3), np.zeros(3))]), "normal"),
         (dict(contacts=[ap.Contact(2, np.zeros(3), good.normal, mu=-1.0)]), "mu"),
         (dict(contacts=[ap.Contact(2, np.zeros(3), good.normal, gap=np.nan)]), "gap"),
         (dict(contacts=[good, "foot"]), "contacts.1."),
+        (dict(contacts=None), "contacts: is None"),
+        (dict(contacts=good), "contacts: is Contact.*list"),
+        (dict(contacts=[ap.Contact(1.5, np.zeros(3), good.normal)]), "joint is 1.5"),
+        (dict(contacts=[ap.Contact(2, np.zeros(3), good.normal, other=-1)]), "other is -1"),
+        (dict(contacts=[ap.Contact(2, np.zeros(3), good.normal, other=2)]), "both 2, expected two bodies"),
+        (dict(contacts=[ap.Contact(2, np.zeros(3), good.normal, mu="dry")]), "mu is 'dry'"),
+        (dict(contacts=[ap.Contact(2, np.zeros(3), good.normal, gap=None)]), "gap is None"),
+        (dict(dt=np.inf), "dt: is inf"),
+        (dict(dt="fast"), "dt: is 'fast'"),
+        (dict(dt=None), "dt: is None"),
+        (dict(q=2.0 * q), "q: has a quaternion"),
+        (dict(q=None), "q: "),
     ]:
         given = {**dict(q=q, v=v, tau=v, dt=1e-3, contacts=[good]), **change}
         with pytest.raises(ValueError, match=words):
             ap.make_problem(model, data, **given)
+    other = pin.buildSampleModelManipulator()
+    with pytest.raises(ValueError, match="data: was made for another model"):
+        ap.make_problem(model, other.createData(), q, v, v, 1e-3, [good])
+    with pytest.raises(TypeError, match="model: is a NoneType"):
+        ap.make_problem(None, data, q, v, v, 1e-3, [good])
+    with pytest.raises(TypeError, match="data: is a NoneType"):
+        ap.make_problem(model, None, q, v, v, 1e-3, [good])
