@@ -77,6 +77,10 @@ if TYPE_CHECKING:
     from ._shards import Rollouts
 
 
+def __dir__():
+    return sorted({*globals(), *__all__} - {"TYPE_CHECKING"})
+
+
 def __getattr__(name):
     """Rollouts need NumPy's random numbers, which take longer to load than all the rest: when somebody asks."""
     if name == "rollout":

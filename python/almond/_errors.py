@@ -20,6 +20,7 @@ _WORDS = {
     "collections.abc.Mapping[str, float]": "a dict of numbers by name",
     "str | os.PathLike[str]": "a path",
 }
+_RANGES = {"group": (0, 2**32), "mask": (0, 2**32)}  # others: int
 _OBJECTS = {"path": "a path", "joint": "the name or the index of a joint", "follows": "the name or the index of a joint"}
 
 
@@ -76,8 +77,10 @@ def _refusal(function, args, named):
             if not _fits(value, kind):
                 return ValueError(f"{name}: is {_shown(value)}, expected {_words(kind)}")
     for name, value in given.items():
-        if kinds[name] == "int" and not -(2**31) <= operator.index(value) < 2**31:
-            return ValueError(f"{name}: is {_shown(value)}, expected a whole number below 2147483648")
+        least, end = _RANGES.get(name, (-(2**31), 2**31))
+        if kinds[name] == "int" and not least <= operator.index(value) < end:
+            which = f"from {least} to {end - 1}" if least == 0 else f"below {end}"
+            return ValueError(f"{name}: is {_shown(value)}, expected a whole number {which}")
         if value is None and not kinds[name].endswith("| None"):
             return ValueError(f"{name}: is None, expected {_OBJECTS.get(name) or _words(kinds[name])}")
     return None

@@ -57,6 +57,9 @@ def solve(
         problem = ContactProblem(problem, b, J, e, mu, **more)
     if settings is not None and not isinstance(settings, dict):
         raise ValueError(f"settings: is a {type(settings).__name__}, expected a dict")
+    for name, value, default in [("solver", solver, "auto"), ("tol", tol, 1e-8), *((n, x, None) for n, x in by_name.items())]:
+        if name in (settings or {}) and value != default:
+            raise ValueError(f"{name}: given twice, as an argument and in settings; expected one of them")
     if workspace is None:
         workspace = getattr(_mine, "workspace", None)
         if workspace is None:

@@ -1,6 +1,8 @@
 // Many worlds of one model at once. Each has a state and a workspace of its own, so that the answer of a world does not
 // depend on the others or on the number of threads.
 
+#include <unistd.h>
+
 #include <chrono>
 
 #include "almond/base/parallel.hpp"
@@ -76,6 +78,15 @@ struct Batch {
   Eigen::Array<bool, Eigen::Dynamic, 1> solved;
   std::atomic<bool> busy{false};
 };
+
+/// Systems that promise memory which they do not have end a process that uses it: a number of worlds that cannot be
+/// meant is refused before. What a world holds on the heap comes on top.
+void check_memory(int worlds) {
+  const double all = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  if (worlds * static_cast<double>(sizeof(State) + sizeof(Inputs) + sizeof(StepWorkspace)) < all) return;
+  PyErr_Format(PyExc_MemoryError, "n: %d worlds do not fit into the memory of this machine", worlds);
+  throw nb::python_error();
+}
 
 /// The same number of steps of every world, so that whoever looks between two calls sees worlds of one time.
 void step_all(Batch& self, std::int64_t count) {
@@ -210,10 +221,11 @@ void add_batch(nb::module_& m) {
             const auto worlds = static_cast<int>(read_whole(n, "n", 1, std::numeric_limits<int>::max()));
             const auto workers = static_cast<int>(read_whole(threads, "threads", 0, WorkerPool::kMaxWorkers));
             const std::uint64_t first = read_seed(seed);
+            check_memory(worlds);
             new (self) Batch(*given, worlds, workers == 0 ? num_usable_cpus() : workers, first, options);
           },
-          nb::arg("model").none(), nb::arg("n").none(), nb::arg("threads").none() = 0, nb::arg("seed").none() = 0,
-          nb::arg("options"),
+          nb::arg("model").none() = nb::none(), nb::arg("n").none() = nb::none(), nb::arg("threads").none() = 0,
+          nb::arg("seed").none() = 0, nb::arg("options"),
           nb::sig("def __init__(self, model: Model, n: int, threads: int = 0, seed: int = 0, **options: typing.Any) -> "
                   "None"),
           "n worlds; threads 0: one per CPU. The result does not depend on the number of threads.")

@@ -13,8 +13,9 @@ namespace almond::python {
 void apply_settings(const nb::dict& given, Settings& settings, nb::dict& rest);
 /// The same for callers that know no others: throws ValueError for a name that Settings has not.
 void read_settings(const nb::dict& given, Settings& settings);
-/// The same for StepOptions and the Settings in it. Throws ValueError for a name that neither has.
-void apply_options(const nb::dict& given, StepOptions& options);
+/// The same for StepOptions and the Settings in it. Throws ValueError for a name that neither has; `others` are names
+/// that the caller knows besides.
+void apply_options(const nb::dict& given, StepOptions& options, const std::vector<std::string>& others = {});
 /// Throws ValueError with the nearest of the known names.
 [[noreturn]] void refuse_name(const std::string& name, const std::vector<std::string>& known, const std::string& kind);
 

@@ -35,7 +35,11 @@ void set_field(const SettingField& field, nb::handle value, const std::string& n
           if constexpr (std::is_same_v<Value, InnerSolver>) {
             settings.*member = inner_from_string(text, name + ": is " + quote(text));
           } else {
-            settings.*member = solver_from_string(text);
+            try {
+              settings.*member = solver_from_string(text);
+            } catch (const Error& error) {
+              raise_value_error(name + ": " + error.what());
+            }
           }
         }
       },
@@ -73,7 +77,7 @@ void read_settings(const nb::dict& given, Settings& settings) {
                 "setting");
 }
 
-void apply_options(const nb::dict& given, StepOptions& options) {
+void apply_options(const nb::dict& given, StepOptions& options, const std::vector<std::string>& others) {
   nb::dict rest;
   apply_settings(given, options.solver, rest);
   const std::map<std::string, StepField> fields = step_fields(options);
@@ -81,7 +85,7 @@ void apply_options(const nb::dict& given, StepOptions& options) {
     const auto name = nb::cast<std::string>(key);
     const auto found = fields.find(name);
     if (found == fields.end()) {
-      std::vector<std::string> known;
+      std::vector<std::string> known = others;
       for (const auto& [k, field] : fields) known.push_back(k);
       for (const auto& [k, field] : setting_fields()) known.push_back(k);
       refuse_name(name, known, "option");

@@ -231,8 +231,10 @@ PySimulationPtr from_scene(const std::string& name, std::uint64_t seed, const nb
       rest[key] = value;
     }
   }
+  std::vector<std::string> own;
+  for (const scenes::Parameter& p : info.parameters) own.push_back(p.name);
   scenes::Scene scene = scenes::make_scene(name, parameters, seed);
-  apply_options(rest, scene.options);
+  apply_options(rest, scene.options, own);
   return std::make_unique<PySimulation>(std::move(scene), seed);
 }
 
@@ -411,12 +413,18 @@ void add_simulation(nb::module_& m) {
           [](PySimulation& s, nb::handle x) { set_input(s, &Inputs::feedforward, x, "feedforward"); },
           nb::for_setter(nb::arg("feedforward").none()),
           "Effort added to that of each drive (drives,) [N m, N], a view.")
-      .def_prop_ro(
+      .def_prop_rw(
           "wrenches",
           [](nb::handle_t<PySimulation> self) {
             MatXr& w = nb::cast<PySimulation&>(self).wrenches;
             return view(w.data(), static_cast<std::size_t>(w.rows()), 6, self, true);
           },
+          [](PySimulation& s, nb::handle x) {
+            const Busy busy(s.busy, "this simulation");
+            const Array given = read_array(x, "wrenches", {s.wrenches.rows(), 6});
+            std::copy_n(given.data(), given.size(), s.wrenches.data());
+          },
+          nb::for_setter(nb::arg("wrenches").none()),
           "(bodies, 6): force at the centre of mass and torque from outside, world axes; they stay until changed.")
       .def_prop_ro(
           "control_names",

@@ -29,6 +29,10 @@ void add_field(const std::string& name, nb::handle value, NpzArchive& archive) {
     return;
   }
   if (nb::hasattr(value, "tocsr")) {
+    const std::vector<std::string>& known = known_fields();
+    if (std::find(known.begin(), known.end(), name + "_data") == known.end())
+      raise_value_error(name + ": is a " + nb::cast<std::string>(nb::type_name(value.type())) +
+                        ", expected an array; matrices may be sparse");
     if (!PyCallable_Check(nb::object(value.attr("tocsr")).ptr()))
       raise_value_error(name + ": is a " + nb::cast<std::string>(nb::type_name(value.type())) +
                         ", expected an array or a sparse matrix");
@@ -47,6 +51,9 @@ void add_field(const std::string& name, nb::handle value, NpzArchive& archive) {
   const bool whole = name == "subsystem_offsets";
   const nb::object array = to_array(value, name);
   const auto ndim = nb::cast<std::size_t>(array.attr("ndim"));
+  if (ndim == 0)
+    raise_value_error(name + ": is " + nb::cast<std::string>(nb::repr(value)) + ", expected an array" +
+                      (name == "mu" ? " with a number per contact" : ""));
   const Array numbers = read_array(array, name, Integers(ndim, -1));
   const auto shape = nb::cast<Integers>(nb::list(array.attr("shape")));
   if (whole) {
@@ -62,6 +69,8 @@ void add_field(const std::string& name, nb::handle value, NpzArchive& archive) {
 
 ContactProblem make_problem_from(nb::handle A, nb::handle b, nb::handle J, nb::handle e, nb::handle mu,
                                  const nb::kwargs& more) {
+  if (A.is_none() || b.is_none())
+    raise_value_error(std::string(A.is_none() ? "A" : "b") + ": missing, expected ContactProblem(A, b, J, e, mu)");
   NpzArchive archive = NpzArchive::from_json("{}", "ContactProblem");
   add_field("A", A, archive);
   add_field("b", b, archive);
@@ -189,8 +198,10 @@ void add_problem(nb::module_& m) {
           "__init__",
           [](ContactProblem* self, nb::handle A, nb::handle b, nb::handle J, nb::handle e, nb::handle mu,
              const nb::kwargs& more) { new (self) ContactProblem(make_problem_from(A, b, J, e, mu, more)); },
-          nb::arg("A"), nb::arg("b"), nb::arg("J") = nb::none(), nb::arg("e") = nb::none(), nb::arg("mu") = nb::none(),
-          nb::arg("more"),
+          nb::arg("A") = nb::none(), nb::arg("b") = nb::none(), nb::arg("J") = nb::none(), nb::arg("e") = nb::none(),
+          nb::arg("mu") = nb::none(), nb::arg("more"),
+          nb::sig("def __init__(self, A: object, b: object, J: object | None = None, e: object | None = None, "
+                  "mu: object | None = None, **more) -> None"),
           "A (n, n), b (n,), J (3m, n) with rows t1, t2, n per contact, e (3m,), mu (m,); A and J dense or sparse.\n\n"
           "Further: name, subsystem_offsets, v0, lambda0; hard rows Jh, eh; soft rows Js, es, ks, bs, limit_s; "
           "equalities\n"
