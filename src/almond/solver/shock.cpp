@@ -39,33 +39,52 @@ int layer_of(const Island& island, int i, const ShockWorkspace& ws) {
   return c.num_sides == 1 ? ws.layer[c.node[0]] : std::max(ws.layer[c.node[0]], ws.layer[c.node[1]]);
 }
 
+/// W of one contact as far as sides of `layer` make it up.
+void fill_W(const Island& island, int i, int layer, ShockWorkspace& ws) {
+  const Constraint& c = island.constraints[i];
+  double* W = &ws.W[9 * i];
+  std::fill_n(W, 9, 0.0);
+  for (int s = 0; s < c.num_sides; ++s) {
+    if (ws.layer[c.node[s]] != layer) continue;
+    const int ld = island.nodes[c.node[s]].ld;
+    const double* J = &island.J[c.J[s]];
+    for (int r = 0; r < 3; ++r)
+      for (int q = 0; q < 3; ++q)
+        for (int k = 0; k < ld; ++k) W[3 * r + q] += J[r * ld + k] * J[q * ld + k];
+  }
+}
+
 /// One contact, with impulses on the sides of `layer` only. Returns by how much its velocity changes.
 double push(const Island& island, int i, int layer, ShockWorkspace& ws) {
   const Constraint& c = island.constraints[i];
-  Vec3 w(island.e[3 * i], island.e[3 * i + 1], island.e[3 * i + 2]);
-  Mat3 W = Mat3::Zero();
+  double w[3] = {island.e[3 * i], island.e[3 * i + 1], island.e[3 * i + 2]};
   for (int s = 0; s < c.num_sides; ++s) {
     const Node& node = island.nodes[c.node[s]];
-    const MapConstMatr J(&island.J[c.J[s]], 3, node.ld);
-    w += J * MapConstVec(&ws.v[node.v_begin], node.ld);
-    if (ws.layer[c.node[s]] == layer) W += J * J.transpose();
+    const double *J = &island.J[c.J[s]], *v = &ws.v[node.v_begin];
+    for (int k = 0; k < node.ld; ++k) {
+      w[0] += J[k] * v[k];
+      w[1] += J[node.ld + k] * v[k];
+      w[2] += J[2 * node.ld + k] * v[k];
+    }
   }
-  double* l = &ws.impulse[3 * i];
-  if (!(W(2, 2) > 0.0) || (w[2] >= 0.0 && l[2] == 0.0)) return 0.0;
-  Vec3 d;
-  d[2] = std::max(0.0, l[2] - w[2] / W(2, 2)) - l[2];
-  const double step = 1.0 / std::max(W(0, 0) + W(1, 1), 1e-300), most = island.mu[i] * (l[2] + d[2]);
-  Vec2 t(l[0] - step * (w[0] + W(0, 2) * d[2]), l[1] - step * (w[1] + W(1, 2) * d[2]));
-  if (t.norm() > most) t *= most / t.norm();
-  d[0] = t[0] - l[0];
-  d[1] = t[1] - l[1];
+  double *l = &ws.impulse[3 * i], d[3];
+  const double* W = &ws.W[9 * i];
+  if (!(W[8] > 0.0) || (w[2] >= 0.0 && l[2] == 0.0)) return 0.0;
+  d[2] = std::max(0.0, l[2] - w[2] / W[8]) - l[2];
+  const double step = 1.0 / std::max(W[0] + W[4], 1e-300), most = island.mu[i] * (l[2] + d[2]);
+  const double t0 = l[0] - step * (w[0] + W[2] * d[2]), t1 = l[1] - step * (w[1] + W[5] * d[2]);
+  const double shear = std::hypot(t0, t1), shrink = shear > most ? most / shear : 1.0;
+  d[0] = shrink * t0 - l[0];
+  d[1] = shrink * t1 - l[1];
   for (int r = 0; r < 3; ++r) l[r] += d[r];
   for (int s = 0; s < c.num_sides; ++s) {
     if (ws.layer[c.node[s]] != layer) continue;
     const Node& node = island.nodes[c.node[s]];
-    MapVec(&ws.v[node.v_begin], node.ld) += MapConstMatr(&island.J[c.J[s]], 3, node.ld).transpose() * d;
+    const double* J = &island.J[c.J[s]];
+    double* v = &ws.v[node.v_begin];
+    for (int k = 0; k < node.ld; ++k) v[k] += d[0] * J[k] + d[1] * J[node.ld + k] + d[2] * J[2 * node.ld + k];
   }
-  return (W * d).norm();
+  return W[8] * std::abs(d[2]) + (W[0] + W[4]) * (std::abs(d[0]) + std::abs(d[1]));
 }
 
 }  // namespace
@@ -82,10 +101,12 @@ bool stop_approach(const Island& island, const double* lambda, const MeasureWork
     return of_a != of_b ? of_a < of_b : a < b;
   });
   ws.impulse.assign(3 * static_cast<std::size_t>(island.num_contacts), 0.0);
+  ws.W.resize(9 * static_cast<std::size_t>(island.num_contacts));
   for (std::size_t begin = 0; begin < ws.order.size();) {
     const int layer = layer_of(island, ws.order[begin], ws);
     std::size_t end = begin;
     while (end < ws.order.size() && layer_of(island, ws.order[end], ws) == layer) ++end;
+    for (std::size_t k = begin; k < end; ++k) fill_W(island, ws.order[k], layer, ws);
     double change = kInfinity;
     for (int sweep = 0; sweep < kSweeps && change > kStopped; ++sweep) {
       change = 0.0;

@@ -11,8 +11,8 @@
 namespace almond {
 
 struct ShockWorkspace {
-  std::vector<int> layer, order;   // (nodes) steps from the ground; contacts, lower layers first
-  std::vector<double> v, impulse;  // (v_size), (3 contacts)
+  std::vector<int> layer, order;      // (nodes) steps from the ground; contacts, lower layers first
+  std::vector<double> v, impulse, W;  // (v_size), (3 contacts), (9 contacts) of the sides that are pushed
 };
 
 /// ws.v (whitened) from the v and w = J v + e of λ. False: nothing rests on the ground.

@@ -66,6 +66,7 @@ constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the
 constexpr double kShortTime = 0.05;        // [ms] per constraint: a budget below it may not be enough; then
 constexpr int kFirstSweeps = 8;            // a step begins with sweeps,
 constexpr int kMostWakings = 2;            // of idle contacts; then all take part
+constexpr double kStopShare = 0.1;         // to stop what approaches, and for the clock's own delays
 constexpr double kSweepShare = 0.3;        // and keeps a share of its time for more at the end
 
 SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
@@ -463,7 +464,7 @@ void run_islands(const Settings& settings, Workspace::Impl& w) {
       if (!s.pending) continue;
       if (settings.budget_ms > 0.0) {
         const double now = w.clock.watch.elapsed_ms();
-        s.monitor.deadline_ms = now + (settings.budget_ms - now) * w.cost[k] / pending_cost;
+        s.monitor.deadline_ms = now + (w.clock.budget_ms - now) * w.cost[k] / pending_cost;
       }
       pending_cost -= w.cost[k];
       run_island(k, round, settings, w.pool->num_workers() > 1 ? w.pool.get() : nullptr, w);
@@ -489,7 +490,7 @@ bool hold_islands(Workspace::Impl& w) {
 Status solve(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution) {
   Workspace::Impl& w = workspace.impl();
   w.clock.watch.restart();
-  w.clock.budget_ms = settings.budget_ms;
+  w.clock.budget_ms = settings.warm_start ? (1.0 - kStopShare) * settings.budget_ms : settings.budget_ms;
   w.clock.tracing = settings.trace;
   w.clock.trace = &solution.info.trace;
   solution.info.trace.clear();
