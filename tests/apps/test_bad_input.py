@@ -50,7 +50,7 @@ def complaint(result):
         (["bench", "nut", "--peers", "foo"], "expected all, none, siconos or pinocchio"),
         (["solve", "{file}", "--repeats", "0"], "--repeats 0: expected at least 1"),
         (["solve", "{file}", "--solver", ",,"], "expected names of solvers"),
-        (["bench", "zzzzzzzz"], "known: paper, fclib, nut, towers, subadmm"),
+        (["bench", "zzzzzzzz"], "known: paper, peers, fclib, nut, towers, subadmm"),
         (["bench", "fclib", "{folder}/nowhere"], "nowhere"),
         (["bench", "fclib", "{folder}/empty"], "no .hdf5"),
         (["bench", "fclib", "{folder}", "--peers", "sicconos"], "did you mean siconos?"),
