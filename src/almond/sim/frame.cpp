@@ -1,23 +1,9 @@
 #include "almond/sim/frame.hpp"
 
 #include "almond/solver/cone.hpp"
+#include "almond/solver/contact_velocity.hpp"
 
 namespace almond {
-namespace {
-
-/// w = J v + e of a contact.
-Vec3 contact_velocity(const ContactProblem& problem, const Contact& contact, const GrowVector& v) {
-  Vec3 w = contact.e;
-  for (int s = 0; s < contact.num_sides; ++s) {
-    const Side& side = contact.sides[static_cast<std::size_t>(s)];
-    const Subsystem& subsystem = problem.subsystems[static_cast<std::size_t>(side.subsystem)];
-    w += problem.J(side, 3) * v.segment(subsystem.offset, subsystem.dofs);
-  }
-  return w;
-}
-
-}  // namespace
-
 void record_step(const Simulation& simulation, Frame& frame) {
   const StepWorkspace& last = simulation.last();
   const double dt = simulation.options().dt;

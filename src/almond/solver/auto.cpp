@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "almond/solver/contact_velocity.hpp"
 #include "almond/solver/recession.hpp"
 
 namespace almond {
@@ -96,17 +97,6 @@ bool hold(const Island& island, Monitor& monitor, AutoWorkspace& ws, double* lam
   return false;
 }
 
-/// ‖J_t v + e_t‖.
-double slide_speed(const ContactProblem& problem, const Contact& contact, const GrowVector& v) {
-  Vec2 slide = contact.e.head<2>();
-  for (int s = 0; s < contact.num_sides; ++s) {
-    const Side& side = contact.sides[s];
-    const Subsystem& sub = problem.subsystems[side.subsystem];
-    slide += problem.J(side, 3).topRows<2>() * v.segment(sub.offset, sub.dofs);
-  }
-  return slide.norm();
-}
-
 /// Nothing more to try: the answer, or no time left.
 bool is_final(Status status) { return status == Status::kSolved || status == Status::kTimeBudget; }
 
@@ -173,14 +163,15 @@ bool slip_begins(const Island& island, const double* lambda, const double* w, co
   for (int i = 0; i < island.num_contacts; ++i) {
     if (lambda[3 * i + 2] <= 0.0) continue;
     const Contact& contact = island.problem->contacts[island.constraints[i].index];
-    if (slide_speed(*island.problem, contact, v0) > kSlidBefore * now) return false;
+    if (contact_velocity(*island.problem, contact, v0).head<2>().norm() > kSlidBefore * now) return false;
   }
   return true;
 }
 
 bool hold_instead(const Island& island, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
   if (island.num_contacts < 2 || island.nodes.size() > kCrowd) return false;
-  if (newton_price(island, ws.spn.surrogate.factor()) > kAffordable) return false;
+  if (ws.newton_price == 0.0) ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
+  if (ws.newton_price > kAffordable) return false;
   std::fill_n(lambda, island.rows, 0.0);  // forces come out even from there
   if (!hold(island, monitor, ws, lambda)) return false;
   monitor.force_best(lambda);

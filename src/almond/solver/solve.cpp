@@ -379,14 +379,18 @@ void observe_start(bool warm, IslandScratch& s) {
   if (warm && !(s.monitor.observe(s.lambda.data()) <= cold)) std::swap(s.lambda, s.zero);
 }
 
-/// Whether a step must end in a time that may not be enough: sweeps before and after the method proper see to it that
-/// what comes back is usable whenever that is. Each sweep improves on the impulses of the step before; a Newton or ADMM
-/// iteration that is cut off does not.
-bool is_short_of_time(const Settings& settings, const Island& island) {
+/// Whether solves are steps that must end in time, by methods that are of little use when they are cut off.
+bool is_timed(const Settings& settings) {
   const bool ours = settings.solver == SolverKind::kAuto || settings.solver == SolverKind::kCanal ||
                     settings.solver == SolverKind::kSubAdmm || settings.solver == SolverKind::kSpn;
-  return ours && settings.warm_start && settings.max_iterations == 0 && settings.budget_ms > 0.0 &&
-         settings.budget_ms < kShortTime * island.num_constraints;
+  return ours && settings.warm_start && settings.max_iterations == 0 && settings.budget_ms > 0.0;
+}
+
+/// Whether that time may not be enough: sweeps before and after the method proper see to it that what comes back is
+/// usable whenever that is. Each sweep improves on the impulses of the step before; a Newton or ADMM iteration that is
+/// cut off does not.
+bool is_short_of_time(const Settings& settings, const Island& island) {
+  return is_timed(settings) && settings.budget_ms < kShortTime * island.num_constraints;
 }
 
 /// Sweeps from the best that is known; `count` 0: until the island's time is up.
@@ -490,7 +494,7 @@ bool hold_islands(Workspace::Impl& w) {
 Status solve(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution) {
   Workspace::Impl& w = workspace.impl();
   w.clock.watch.restart();
-  w.clock.budget_ms = settings.warm_start ? (1.0 - kStopShare) * settings.budget_ms : settings.budget_ms;
+  w.clock.budget_ms = (is_timed(settings) ? 1.0 - kStopShare : 1.0) * settings.budget_ms;
   w.clock.tracing = settings.trace;
   w.clock.trace = &solution.info.trace;
   solution.info.trace.clear();
@@ -507,13 +511,11 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
   compile.merge_sides = !(settings.solver == SolverKind::kSubAdmm && settings.admm_split_bodies);
   compile.idle = &w.idle.idle;
   w.idle.clear();
-  const bool may_idle = warm && !compile.whole && !settings.fixed_iterations && !settings.trace;
-  if (may_idle && solution.v.size() == problem.num_dofs() && solution.v.allFinite())
-    choose_idle(problem, solution, w.idle);
+  const bool has_v = warm && !settings.fixed_iterations && !settings.trace && solution.v.size() == problem.num_dofs() &&
+                     solution.v.allFinite();
+  if (has_v && !compile.whole) choose_idle(problem, solution, w.idle);
   if (w.idle.count > 0) w.start = solution.lambda;
-  const bool may_hold = settings.prefer_stick && settings.solver == SolverKind::kAuto && warm &&
-                        !settings.fixed_iterations && !settings.trace && solution.v.size() == problem.num_dofs() &&
-                        solution.v.allFinite();
+  const bool may_hold = has_v && settings.prefer_stick && settings.solver == SolverKind::kAuto;
   if (may_hold) w.start_v = solution.v;
   for (int round = 0;; ++round) {
     const double begin = w.clock.watch.elapsed_ms();
