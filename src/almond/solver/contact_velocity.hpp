@@ -11,7 +11,7 @@ namespace almond {
   for (int s = 0; s < contact.num_sides; ++s) {
     const Side& side = contact.sides[s];
     const Subsystem& subsystem = problem.subsystems[side.subsystem];
-    w += problem.J(side, 3) * v.segment(subsystem.offset, subsystem.dofs);
+    w += problem.J(side, 3).topRows<3>() * v.segment(subsystem.offset, subsystem.dofs);  // a fixed size: on the stack
   }
   return w;
 }
