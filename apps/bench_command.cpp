@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "almond/base/check.hpp"
@@ -87,17 +88,26 @@ int run_bench(BenchCommandOptions& options) {
     print_contents(part, colour, out);
   }
   if (report.num_claims() > 0) std::fprintf(out, "\n%d of %d targets hold\n", report.num_held(), report.num_claims());
+  if (report.num_left_out() > 0) std::fprintf(out, "%d parts could not run: see the notes\n", report.num_left_out());
   std::fflush(out);
   for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   for (const bench::Report& part : report.parts)
     for (const std::string& note : part.notes) std::fprintf(stderr, "note: %s: %s\n", part.name.c_str(), note.c_str());
-  write_output(options.json, bench::to_json(report));
-  if (!options.html.empty()) write_output(options.html, bench::to_html(report));
+  const auto write = [&](const std::string& path, const std::string& what, const std::string& bytes) {
+    write_output(path, bytes);
+    if (path != "-") std::fprintf(out, "%s: %s\n", what.c_str(), std::filesystem::absolute(path).c_str());
+  };
+  if (!options.json.empty()) write(options.json, "JSON", bench::to_json(report));
+  if (!options.html.empty()) write(options.html, "page", bench::to_html(report));
   if (!options.png.empty()) {
     require(!report.sheet.empty(), "--png: bench " + options.name + " draws no curves");
-    write_output(options.png, bench::to_png(report.sheet));
+    write(options.png, "curves", bench::to_png(report.sheet));
   }
-  return options.strict && report.num_held() < report.num_claims() ? kWorkFailed : kDone;
+  if (!options.save.empty())
+    std::fprintf(out, "%s: %s\n", options.name == "paper" ? "problems" : "scenes",
+                 std::filesystem::absolute(options.save).c_str());
+  const bool complete = report.num_held() == report.num_claims() && report.num_left_out() == 0;
+  return options.strict && !complete ? kWorkFailed : kDone;
 }
 
 }  // namespace
@@ -121,7 +131,7 @@ Action add_bench_command(CLI::App& command) {
                    "scenes and engines");
   command.add_flag("--files-only", o->files_only,
                    "fclib: leave out nuts, towers, jams, SubADMM's price and the factor");
-  command.add_flag("--strict", o->strict, "exit 1 unless every target holds");
+  command.add_flag("--strict", o->strict, "exit 1 unless every target holds and every part ran");
   command.add_option("--solver", o->solver_names,
                      "solvers to run (default: auto, spn, canal, subadmm, pgs); all: every one");
   command.add_option("--peers", o->peers, "all (default), none, siconos, pinocchio: those installed run beside");

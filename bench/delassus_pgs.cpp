@@ -1,6 +1,7 @@
 #include "bench/delassus_pgs.hpp"
 
 #include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
@@ -18,9 +19,9 @@ struct WhiteSide {
 
 }  // namespace
 
-DelassusPgs::DelassusPgs(const ContactProblem& problem) {
+DelassusPgs::DelassusPgs(const ContactProblem& problem, PgsStep step) {
   add_items(problem);
-  form(problem);
+  form(problem, step);
   lambda_.setZero(problem.num_rows());
 }
 
@@ -52,7 +53,7 @@ void DelassusPgs::add_items(const ContactProblem& problem) {
   for (const Row& r : problem.bounded) add(r.e, -r.limit, r.limit, 0.0);
 }
 
-void DelassusPgs::form(const ContactProblem& problem) {
+void DelassusPgs::form(const ContactProblem& problem, PgsStep step) {
   const auto num_items = static_cast<int>(items_.size());
   std::vector<std::vector<WhiteSide>> sides(problem.subsystems.size());
   const auto collect = [&](int item, const std::array<Side, 2>& ends, int num_sides, int rows) {
@@ -111,10 +112,15 @@ void DelassusPgs::form(const ContactProblem& problem) {
     const MatX W = block(i, i);
     if (it.dim == 1) {
       it.step = 1.0 / (W(0, 0) + it.compliance);
+    } else if (step != PgsStep::kEach) {
+      const double whole = step == PgsStep::kTrace ? W.trace() : W.selfadjointView<Eigen::Lower>().eigenvalues()[2];
+      it.step_n = it.step_t = 1.0 / std::max(whole, 1e-300);
     } else {
       const double half = 0.5 * (W(0, 0) + W(1, 1)), diff = 0.5 * (W(0, 0) - W(1, 1));
       it.step_n = W(2, 2) > 0.0 ? 1.0 / W(2, 2) : 0.0;
       it.step_t = 1.0 / std::max(half + std::sqrt(diff * diff + W(0, 1) * W(0, 1)), 1e-300);
+      it.coupling[0] = W(0, 2);
+      it.coupling[1] = W(1, 2);
     }
   }
 }
@@ -137,9 +143,10 @@ void DelassusPgs::sweep() {
       l[0] = std::clamp(l[0] - it.step * (w[0] + it.compliance * l[0]), it.lower, it.upper);
       continue;
     }
+    const double before = l[2];
     l[2] = std::max(0.0, l[2] - it.step_n * w[2]);
-    l[0] -= it.step_t * w[0];
-    l[1] -= it.step_t * w[1];
+    l[0] -= it.step_t * (w[0] + it.coupling[0] * (l[2] - before));
+    l[1] -= it.step_t * (w[1] + it.coupling[1] * (l[2] - before));
     const double most = it.mu * l[2], size = std::sqrt(l[0] * l[0] + l[1] * l[1]);
     if (size > most) {
       l[0] *= most / size;
@@ -162,6 +169,12 @@ std::vector<double> time_delassus_pgs(const ContactProblem& problem, int sweeps,
     if (best.empty() || times.back() < best.back()) best = std::move(times);
   }
   return best;
+}
+
+double residual_after_sweeps(const ContactProblem& problem, PgsStep step, int sweeps) {
+  DelassusPgs pgs(problem, step);
+  for (int k = 0; k < sweeps; ++k) pgs.sweep();
+  return make_certificate(problem, compute_velocity(problem, pgs.lambda()), pgs.lambda()).residual;
 }
 
 Run run_delassus_pgs(const BenchProblem& problem, double tol, double budget_ms) {

@@ -7,11 +7,15 @@
 
 namespace almond::bench {
 
+/// How far a sweep moves the impulse of one contact: normal and tangent each by the inverse of its own block of W, as
+/// the solver `pgs` does, or all three by one number, the inverse of the largest eigenvalue or of the trace of W_ii.
+enum class PgsStep { kEach, kLargest, kTrace };
+
 /// W by rows, of each only what is not zero: constraints that share a subsystem.
 class DelassusPgs {
  public:
   /// Forms W.
-  explicit DelassusPgs(const ContactProblem& problem);
+  explicit DelassusPgs(const ContactProblem& problem, PgsStep step = PgsStep::kEach);
 
   /// One step of every constraint, in the order of λ.
   void sweep();
@@ -22,6 +26,7 @@ class DelassusPgs {
     int row = 0, dim = 0;
     double mu = 0.0;
     double step_n = 0.0, step_t = 0.0;                              // of contacts
+    double coupling[2] = {0.0, 0.0};                                // how its normal impulse moves its tangent
     double lower = 0.0, upper = 0.0, compliance = 0.0, step = 0.0;  // of rows
   };
   /// Neighbours whose rows of λ lie side by side.
@@ -29,7 +34,7 @@ class DelassusPgs {
     int row = 0, length = 0;
   };
   void add_items(const ContactProblem& problem);
-  void form(const ContactProblem& problem);
+  void form(const ContactProblem& problem, PgsStep step);
 
   std::vector<Item> items_;
   std::vector<int> begin_;  // (items + 1) into runs_
@@ -41,6 +46,9 @@ class DelassusPgs {
   VecX q_;  // J A⁻¹b + e
   VecX lambda_;
 };
+
+/// Residual after so many sweeps from no impulses.
+[[nodiscard]] double residual_after_sweeps(const ContactProblem& problem, PgsStep step, int sweeps);
 
 /// Sweeps from no impulses until the residual is at most `tol` or the time is up. The curve has every one of the first
 /// hundred sweeps and then one in some; the clock stops while the residual is measured.

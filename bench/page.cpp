@@ -122,7 +122,8 @@ std::string claims_html(const Report& report) {
   for (const Claim& c : report.claims) {
     out += std::string("<div class=\"claim") + (c.holds ? " holds" : "") + "\"><b>" + escape_xml(c.claim) +
            "</b><span>expected " + unbroken(c.expected) + "</span><span>measured " + unbroken(c.measured) + "</span>" +
-           (c.criterion.empty() ? "" : "<span class=\"rule\">holds if " + unbroken(c.criterion) + "</span>") + "<em>" +
+           (c.criterion.empty() ? "" : "<span class=\"rule\">holds if " + unbroken(c.criterion) + "</span>") +
+           (c.cause.empty() ? "" : "<span class=\"rule\">why not: " + unbroken(c.cause) + "</span>") + "<em>" +
            (c.holds ? "holds" : "missed") + "</em></div>\n";
   }
   return out + "</div>\n";

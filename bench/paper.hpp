@@ -67,6 +67,12 @@ struct DishCases {
 /// Writes problems as NAME.npz into options.save, if that is set.
 void save_cases(const std::vector<BenchProblem>& cases, const BenchOptions& options);
 
+/// As the paper has a method: nothing of ours that makes it faster. `iterations`: exactly so many; 0: as it likes.
+[[nodiscard]] Settings make_plain(SolverKind kind, int iterations = 0, Settings from = {});
+/// The penalty that plain SubADMM starts with, in multiples of what balances dynamics and constraints at a contact.
+/// The paper balances, too, by one density for all contacts; of simple choices this one suits all scenes best.
+inline constexpr double kPlainPenalty = 3.0;
+
 /// A picture of a simulation as it is; a note in the report where none can be drawn. Only for a page.
 struct PictureOptions {
   std::string caption;

@@ -25,6 +25,7 @@ Cell decimal_cell(double value, int digits) {
 
 constexpr int kLoops = 10;
 constexpr double kPenalty = 100.0, kPenaltyOfPaper = 1e4;  // β W̄ at the start
+constexpr double kLoose = 1e-5, kTight = 1e-12;            // gradient at which an inner loop ends, by ‖b‖
 
 struct Loops {
   std::vector<double> steps, decades, times;
@@ -33,15 +34,16 @@ struct Loops {
   [[nodiscard]] double failure_rate() const { return 100.0 * failures / std::max(loops, 1.0); }  // [%]
 };
 
-/// `c0`: β W̄ at the start.
-Loops run_loops(const std::vector<BenchProblem>& cases, SolverKind kind, double c0, const BenchOptions& options) {
-  Settings settings;
-  settings.solver = kind;
-  settings.max_iterations = kLoops;
-  settings.fixed_iterations = kind != SolverKind::kCanal;
+struct LoopSettings {
+  double c0, inner_tol;
+};
+
+Loops run_loops(const std::vector<BenchProblem>& cases, SolverKind kind, const LoopSettings& loops,
+                const BenchOptions& options) {
+  Settings settings = make_plain(kind, kLoops);
   settings.tol = 1e-15;  // never reached: all loops are run
-  settings.canal_polish = false;
-  settings.canal_c0 = c0;
+  settings.canal_c0 = loops.c0;
+  settings.canal_inner_tol = loops.inner_tol;
   Loops result;
   Workspace workspace;
   for (const BenchProblem& problem : cases) {
@@ -94,15 +96,10 @@ std::vector<BenchProblem> leave_floor(std::vector<BenchProblem> cases) {
 
 Cost run_iterations(const std::vector<BenchProblem>& cases, const Splitting& splitting, int repeats,
                     const BenchOptions& options) {
-  Settings settings;
-  settings.solver = splitting.kind;
-  settings.max_iterations = kIterations;
-  settings.fixed_iterations = true;
+  Settings settings = make_plain(splitting.kind, kIterations);
   settings.threads = splitting.threads;
   settings.admm_split_bodies = splitting.split;
   settings.admm_dense = splitting.dense;
-  settings.admm_relax = 1.0;  // all as the paper has it
-  settings.admm_anderson = 0;
   Cost cost;
   Workspace workspace;
   for (const BenchProblem& problem : cases) {
@@ -132,10 +129,12 @@ Report run_canal_ablation(const std::vector<DishCases>& cases, const BenchOption
       "has "
       "it, without the strict Newton steps that ours takes; TRDogleg and DampedSN solve the strict one directly by a "
       "trust region and by a damped semismooth Newton method. Failures: inner loops that end above their tolerance. "
-      "Claims are judged on the gentle wrenches, like those of the section before. Everything hangs on the penalty at "
-      "the "
-      "start, of which the paper only says that 1e4 suits its scenes: free of units, \u03b2 times the mean of the "
-      "Delassus matrix's diagonal, 100 is ours and 1e4 shown beside it.";
+      "Claims are judged on the gentle wrenches, like those of the section before; that on failures on all wrenches. "
+      "Two numbers that the paper does not give decide: the penalty at the start (free of units, \u03b2 times the mean "
+      "of the Delassus matrix's diagonal; 100 is ours) and the tolerance of the inner loops (gradient by "
+      "\u2016b\u2016). "
+      "With 1e-5 CANAL takes the paper's number of steps and all three end at the paper's residuals, so the claims are "
+      "judged there; our default, 1e-12, and a larger penalty are shown beside it.";
   struct Row {
     const char* name;
     SolverKind kind;
@@ -149,26 +148,31 @@ Report run_canal_ablation(const std::vector<DishCases>& cases, const BenchOption
       "Table II: inner iterations, failures, residual",
       "Means over the cases; residual as -log10. Wrench: the largest force on a dish by its weight. Penalty: at the "
       "start, free of units.",
-      {"wrench", "penalty", "method", "inner iter. (paper)", "inner iter.", "failure % (paper)", "failure %",
-       "residual (paper)", "residual", "ms"},
+      {"wrench", "penalty", "inner tolerance", "method", "inner iter. (paper)", "inner iter.", "failure % (paper)",
+       "failure %", "residual (paper)", "residual", "ms"},
       {}};
-  std::vector<Loops> judged, stiff;  // gentle wrenches: CANAL, TRDogleg, DampedSN
+  std::vector<Loops> judged;  // gentle wrenches: CANAL, TRDogleg, DampedSN
   double fails[3] = {0.0, 0.0, 0.0}, worst_rate[3] = {0.0, 0.0, 0.0};
   for (const DishCases& set : cases) {
-    for (const double c0 : {kPenalty, kPenaltyOfPaper}) {
-      if (set.feasible.empty()) continue;
-      const bool gentle = set.per_weight == kGentle;
+    const bool gentle = set.per_weight == kGentle;
+    std::vector<LoopSettings> all = {{kPenalty, kLoose}};
+    if (gentle) all.insert(all.end(), {{kPenalty, kTight}, {kPenaltyOfPaper, kTight}});
+    if (set.feasible.empty()) continue;
+    for (const LoopSettings& loops : all) {
+      const bool is_judged = loops.inner_tol == kLoose;
       for (int k = 0; k < 3; ++k) {
         const Row& row = rows[k];
-        const Loops r = run_loops(set.feasible, row.kind, c0, options);
+        const Loops r = run_loops(set.feasible, row.kind, loops, options);
         const auto paper = [&](double value, int digits) {
-          return gentle ? decimal_cell(value, digits) : text_cell("-", Tone::kQuiet);
+          return gentle && is_judged ? decimal_cell(value, digits) : text_cell("-", Tone::kQuiet);
         };
-        table.rows.push_back({decimal_cell(set.per_weight, 1), count_cell(c0), text_cell(row.name), paper(row.steps, 2),
-                              decimal_cell(mean(r.steps), 2), paper(row.failures, 1), decimal_cell(r.failure_rate(), 1),
-                              paper(row.decades, 2), decimal_cell(mean(r.decades), 2), time_cell(mean(r.times))});
-        if (gentle) (c0 == kPenalty ? judged : stiff).push_back(r);
-        if (c0 == kPenalty) fails[k] += r.failures;
+        table.rows.push_back({decimal_cell(set.per_weight, 1), count_cell(loops.c0), residual_cell(loops.inner_tol),
+                              text_cell(row.name), paper(row.steps, 2), decimal_cell(mean(r.steps), 2),
+                              paper(row.failures, 1), decimal_cell(r.failure_rate(), 1), paper(row.decades, 2),
+                              decimal_cell(mean(r.decades), 2), time_cell(mean(r.times))});
+        if (!is_judged) continue;
+        if (gentle) judged.push_back(r);
+        fails[k] += r.failures;
         worst_rate[k] = std::max(worst_rate[k], r.failure_rate());
       }
     }
@@ -183,25 +187,26 @@ Report run_canal_ablation(const std::vector<DishCases>& cases, const BenchOption
   report.add_claim("CANAL needs fewer Newton steps than both", "30.55 against 118.8 and 246.9",
                    list([](const Loops& l) { return mean(l.steps); }, 1), steps[0] < steps[1] && steps[0] < steps[2]);
   report.add_claim("TRDogleg needs about half the steps of DampedSN", "118.8 / 246.9 = 0.48",
-                   ratio_cell(steps[1] / steps[2]).text, is_about(steps[1] / steps[2], 0.48, 1.5), "0.32x to 0.72x");
+                   ratio_cell(steps[1] / steps[2]).text, is_about(steps[1] / steps[2], 0.48, 1.5), "0.32x to 0.72x",
+                   "a step is a factorisation here, which shorter steps reuse (notes)");
   report.add_claim("CANAL's inner loops never fail, those of the others sometimes do", "0 % against 1.2 % and 1.1 %",
                    decimal_cell(worst_rate[0], 1).text + " % against " + decimal_cell(worst_rate[1], 1).text + " and " +
-                       decimal_cell(worst_rate[2], 1).text + " % at worst over wrenches and penalties",
+                       decimal_cell(worst_rate[2], 1).text + " % at worst over the wrenches",
                    fails[0] == 0.0 && fails[1] > 0.0 && fails[2] > 0.0,
-                   "with our penalty CANAL's fail never, both others' for some strength of wrenches");
-  report.add_claim("ten loops of CANAL", "8.22 (-log10)",
-                   decimal_cell(mean(judged[0].decades), 2).text + ", from the larger penalty " +
-                       decimal_cell(mean(stiff[0].decades), 2).text,
-                   std::abs(mean(stiff[0].decades) - rows[0].decades) < 0.5,
-                   "from the larger penalty it is within half a decade of the paper's");
+                   "CANAL's fail never, both others' for some strength of wrenches");
+  report.add_claim("ten loops of CANAL", "8.22 (-log10)", decimal_cell(mean(judged[0].decades), 2).text,
+                   std::abs(mean(judged[0].decades) - rows[0].decades) < 0.5, "within half a decade of the paper's");
   report.add_claim("lagging the friction costs CANAL little accuracy", "8.22 against 8.57 and 8.56 (-log10)",
                    list([](const Loops& l) { return mean(l.decades); }, 2),
                    mean(judged[0].decades) > std::max(mean(judged[1].decades), mean(judged[2].decades)) - 1.0,
-                   "less than a decade");
+                   "less than a decade",
+                   "strict methods have no lag, and go on as far as their inner loops do (notes)");
   report.notes.push_back(
       "our two baselines take far fewer steps than the paper's. A step is a factorisation here: a smaller trust region "
-      "and "
-      "a shorter step along the same direction reuse it");
+      "and a shorter step along the same direction reuse it");
+  report.notes.push_back(
+      "with tight inner loops (1e-12) the strict methods go on where CANAL is held by the lag of its friction: the "
+      "paper's three ends near 8.5 are those of loops that stop early");
   return report;
 }
 
@@ -224,6 +229,7 @@ Report run_subadmm_ablation(const BenchOptions& options) {
   std::string why;
   if (!have_robots(why)) {
     report.notes.push_back(why);
+    report.left_out = true;
     return report;
   }
   const double paper_times[] = {0.435, 1.21, 0.638, kNaN, kNaN, kNaN};
@@ -280,7 +286,8 @@ Report run_subadmm_ablation(const BenchOptions& options) {
                              "robots. There SubADMM and No Body keep a slack for either side and No Sub one for both, "
                              "which is another iteration and a slightly faster one. On the same problems without these "
                              "contacts SubADMM, No Sub and No Body end at " +
-                             apart(kSplittings[0]) + ", " + apart(kSplittings[1]) + " and " + apart(kSplittings[2]));
+                             apart(kSplittings[0]) + ", " + apart(kSplittings[1]) + " and " + apart(kSplittings[2]) +
+                             ", which is nearer to the paper's 4.88, too");
     }
     const double least_sub = heap.robots == 27 ? 4.0 : 3.0;
     report.add_claim(of + ": faster than No Sub",

@@ -144,8 +144,13 @@ std::vector<DishCases> sort_dish_cases(const BenchOptions& options) {
 }
 
 bool have_robots(std::string& why) {
-  why = "the Laikago is not installed: `make peers`, or `pip install example-robot-data` in the active environment";
-  return !find_installed_robot(kHeaps[0].file).empty();
+  try {
+    static_cast<void>(need_installed_robot(kHeaps[0].file));
+    return true;
+  } catch (const Error& error) {
+    why = error.what();
+    return false;
+  }
 }
 
 scenes::LoadedScene make_heap_scene(const Heap& heap, bool with_looks) {

@@ -51,6 +51,7 @@ struct Comparison {
 
 /// Adds two figures, NAME_time and NAME_iterations.
 void draw(const Comparison& result, const std::string& name, const std::string& what, double budget_ms, Report& report);
-void tabulate(const Comparison& result, const std::string& name, const std::string& title, Report& report);
+void tabulate(const Comparison& result, const std::string& name, const std::string& title, double budget_ms,
+              Report& report);
 
 }  // namespace almond::bench

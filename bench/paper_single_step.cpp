@@ -1,10 +1,9 @@
 // One step of a nut on its bolt and of a pile of dishes: what the paper says of Fig. 5 and 7.
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
-#include "almond/solver/solve.hpp"
+#include "bench/paper_causes.hpp"
 #include "bench/paper_compare.hpp"
 #include "scenes/parts.hpp"
 
@@ -15,6 +14,8 @@ std::string solved_text(const Outcome& outcome) {
   return std::to_string(outcome.solved()) + " of " + std::to_string(outcome.runs.size()) + " cases, median " +
          residual_cell(median(outcome.residuals())).text;
 }
+
+constexpr const char* kVerge = "a contact on the verge between bearing and open (notes)";
 
 std::string milliseconds(double ms) { return std::isfinite(ms) ? time_cell(ms).text + " ms" : "never"; }
 
@@ -34,7 +35,8 @@ void claim_common(const Comparison& result, Report& report) {
   report.add_claim("CANAL converges faster than linearly", "superlinear convergence",
                    "the last three iterations before 1e-8 gain " + ratio_cell(median(canal.acceleration)).text +
                        " the decades of the first three",
-                   median(canal.acceleration) > 1.0, "more than 1x");
+                   median(canal.acceleration) > 1.0, "more than 1x",
+                   "the lag of the friction, which CANAL updates once per iteration (table)");
   const double cost[] = {median(subadmm.cost_us), median(pgs.cost_us), median(canal.cost_us)};
   report.add_claim("cost per iteration", "SubADMM < PGS < CANAL",
                    "SubADMM " + time_cell(cost[0]).text + " us, PGS " + time_cell(cost[1]).text + " us (ours " +
@@ -55,97 +57,14 @@ void claim_common(const Comparison& result, Report& report) {
                    median(canal.late_cost) < 1.0, "less than 1x");
 }
 
-/// Friction lags behind in CANAL: each convex problem has that of the answer before. What this costs is seen where
-/// friction is another one, on the same problems.
-void show_lag(const std::vector<BenchProblem>& cases, const BenchOptions& options, Report& report) {
-  constexpr int kShown = 10;
-  Table table{
-      "lag",
-      "What the lag of the friction costs CANAL",
-      "Median residual after so many iterations (plain, penalty 1e4) on the cases of the neural bolt, with another "
-      "coefficient of friction at all contacts.",
-      {"friction"},
-      {}};
-  for (int k = 2; k <= kShown; k += 2) table.columns.push_back("after " + std::to_string(k));
-  for (const double mu : {0.0, 0.1, 0.2, 0.5}) {
-    std::vector<std::vector<double>> after(kShown + 1);
-    for (const BenchProblem& c : cases) {
-      options.progress(c.name + "  friction " + time_cell(mu).text);
-      ContactProblem problem = c.problem;
-      for (Contact& contact : problem.contacts) contact.mu = mu;
-      Settings settings;
-      settings.solver = SolverKind::kCanal;
-      settings.canal_polish = false;
-      settings.canal_c0 = 1e4;
-      settings.tol = 1e-15;
-      settings.max_iterations = kShown;
-      settings.trace = true;
-      Workspace workspace;
-      Solution solution;
-      solve(problem, settings, workspace, solution);
-      for (const TracePoint& point : solution.info.trace)
-        if (point.iteration <= kShown) after[point.iteration].push_back(point.residual);
-    }
-    std::vector<Cell> row = {time_cell(mu)};
-    for (int k = 2; k <= kShown; k += 2) row.push_back(residual_cell(median(after[k])));
-    table.rows.push_back(std::move(row));
-  }
-  report.tables.push_back(std::move(table));
-  report.notes.push_back(
-      "without friction CANAL converges superlinearly; with it the lag of the friction term, updated once per "
-      "iteration, makes "
-      "convergence linear, at a rate that the coefficient sets");
-}
-
-/// How near a contact is to the verge between bearing and open: the larger of its opening speed and of what its impulse
-/// would change, λ_n W̄ [m/s].
-double verge_of(const BenchProblem& c) {
-  Workspace workspace;
-  Solution solution;
-  solve(c.problem, Settings{}, workspace, solution);
-  const MatX J = make_dense_J(c.problem), X = make_dense_A(c.problem).llt().solve(J.transpose());
-  const VecX w = J * solution.v + make_dense_e(c.problem);
-  double least = kInfinity;
-  for (int i = 0; i < c.problem.num_contacts(); ++i) {
-    double trace = 0.0;
-    for (int r = 3 * i; r < 3 * i + 3; ++r) trace += J.row(r).dot(X.col(r));
-    least = std::min(least, std::max(w[3 * i + 2], solution.lambda[3 * i + 2] * trace / 3.0));
-  }
-  return least;
-}
-
-/// What is peculiar about the cases that plain methods leave above 1e-8.
-void explain_rest(const std::vector<BenchProblem>& cases, const Comparison& result, Report& report) {
-  std::vector<double> verge;
-  for (const BenchProblem& c : cases) verge.push_back(verge_of(c));
-  std::string text;
-  for (const char* method : {"canal, plain", "subadmm, plain"}) {
-    const std::vector<Run>& runs = result.of(method).runs;
-    for (std::size_t k = 0; k < runs.size(); ++k) {
-      if (runs[k].certificate.residual <= kSolved) continue;
-      const auto rank = 1 + std::count_if(verge.begin(), verge.end(), [&](double x) { return x < verge[k]; });
-      text += std::string(text.empty() ? "" : ", ") + runs[k].problem + " (" + method + ", " +
-              residual_cell(runs[k].certificate.residual).text + "): " + residual_cell(verge[k]).text + " m/s, place " +
-              std::to_string(rank);
-    }
-  }
-  if (text.empty()) return;
-  report.notes.push_back(
-      "cases that end above 1e-8 have a contact on the verge between bearing and open, where it bears for one "
-      "iteration "
-      "and not for the next, and convergence all but stops. The larger of its opening speed and of what its impulse "
-      "changes, beside a median of " +
-      residual_cell(median(verge)).text + " m/s over all " + std::to_string(verge.size()) + " cases: " + text);
-}
-
 void claim_nut(const Comparison& result, Report& report) {
   const Outcome &canal = result.of("canal, plain"), &subadmm = result.of("subadmm, plain"),
                 &pgs = result.of("pgs on W"), &ours = result.of("auto");
   report.add_claim("CANAL reaches 1e-8", "residuals of 1e-8 or less", solved_text(canal), canal.all_solved(),
-                   "all cases do");
+                   "all cases do", kVerge);
   report.add_claim("SubADMM reaches 1e-8", "residuals of 1e-8 or less",
                    solved_text(subadmm) + ", in " + milliseconds(quantile(subadmm.times_to_1e8(), 0.5)),
-                   subadmm.all_solved(), "all cases do");
+                   subadmm.all_solved(), "all cases do", kVerge);
   const double stuck = pgs.residual_at(end_of_canal(result));
   report.add_claim("PGS struggles past 1e-4", "near 1e-4",
                    (std::isfinite(stuck) ? residual_cell(stuck).text : "nothing yet") + " when CANAL is done, " +
@@ -174,11 +93,13 @@ void claim_dishes(const Comparison& result, Report& report) {
                    residual_cell(after).text + " when CANAL is done, " +
                        residual_cell(median(subadmm.residual_fixed)).text + " after 100 iterations; in the end " +
                        solved_text(subadmm),
-                   is_about(after, 1e-6, 10.0), "1e-7 to 1e-5 when CANAL is done");
+                   is_about(after, 1e-6, 10.0), "1e-7 to 1e-5 when CANAL is done",
+                   "it makes more iterations in that time than CANAL leaves the paper's (notes)");
   report.add_claim("PGS is worse than both", "worse than SubADMM and CANAL",
-                   residual_cell(sweeps).text + " when CANAL is done, SubADMM " + residual_cell(after).text +
-                       "; after 100 sweeps " + residual_cell(median(pgs.residual_fixed)).text +
-                       ", after 100 iterations " + residual_cell(median(subadmm.residual_fixed)).text,
+                   (std::isfinite(sweeps) ? residual_cell(sweeps).text : "no sweep yet") +
+                       " when CANAL is done, SubADMM " + residual_cell(after).text + "; after 100 sweeps " +
+                       residual_cell(median(pgs.residual_fixed)).text + ", after 100 iterations " +
+                       residual_cell(median(subadmm.residual_fixed)).text,
                    sweeps > after && median(pgs.residual_fixed) > median(subadmm.residual_fixed),
                    "both when CANAL is done and after 100 iterations");
   claim_common(result, report);
@@ -201,9 +122,8 @@ Report run_bolt_nut(const BenchOptions& options) {
       "neural signed distance function, the nut's triangles are matched with it by Frank-Wolfe, and clouds of more "
       "than "
       "120 points are reduced. The same again on the exact function of the thread, as a check. Curves are medians, "
-      "bands 10 to 90 % of the cases. Plain methods are the paper's, SubADMM's with dynamics and constraints in "
-      "balance "
-      "at the start; PGS on W forms the Delassus matrix, as the paper's does. Our CANAL also takes strict Newton "
+      "bands 10 to 90 % of the cases. Plain methods are the paper's (of SubADMM's penalty at the start there is a "
+      "table below); PGS on W forms the Delassus matrix, as the paper's does. Our CANAL also takes strict Newton "
       "steps, "
       "our SubADMM is over-relaxed and accelerated, our PGS keeps velocities instead of W.";
   constexpr double kBudget = 50.0;  // [ms]
@@ -213,10 +133,11 @@ Report run_bolt_nut(const BenchOptions& options) {
     const Comparison result = compare(cases, kBudget, options);
     const std::string key = neural ? "nut" : "nut_analytic";
     draw(result, key, neural ? "Neural bolt" : "Analytic bolt", kBudget, report);
-    tabulate(result, key, neural ? "Nut on the neural bolt" : "Nut on the analytic bolt", report);
+    tabulate(result, key, neural ? "Nut on the neural bolt" : "Nut on the analytic bolt", kBudget, report);
     if (neural) {
       claim_nut(result, report);
-      show_lag(cases, options, report);
+      show_lag(cases, "nut", "on the cases of the neural bolt", options, report);
+      show_penalty(cases, "nut", "on the cases of the neural bolt", options, report);
       explain_rest(cases, result, report);
     } else {
       const Outcome& canal = result.of("canal, plain");
@@ -268,10 +189,13 @@ Report run_dishes(const std::vector<DishCases>& cases, const BenchOptions& optio
     const Comparison result = compare(set.feasible, kBudget, options);
     draw(result, gentle ? "dish" : "dish_rough", gentle ? "Dishes" : "Rough wrenches", kBudget, report);
     tabulate(result, gentle ? "dish" : "dish_rough", gentle ? "Pile of dishes" : "Pile of dishes, rough wrenches",
-             report);
+             kBudget, report);
     const Outcome& ours = result.of("auto");
     if (gentle) {
       claim_dishes(result, report);
+      show_lag(set.feasible, "dish", "on the dish cases", options, report);
+      show_penalty(set.feasible, "dish", "on the dish cases", options, report);
+      explain_pace(result, report);
     } else {
       report.add_claim("beyond the paper: wrenches of three times the weight, every case at 1e-8 from a cold start",
                        "all (auto)", solved_text(ours) + ", " + milliseconds(median(ours.times())), ours.all_solved());

@@ -86,6 +86,7 @@ Report run_robot_tasks(const BenchOptions& options) {
   std::string why;
   if (!have_robots(why)) {
     report.notes.push_back(why);
+    report.left_out = true;
     return report;
   }
   std::vector<TaskOfPaper> tasks = {{"bolt_nut_assembly",
@@ -105,6 +106,7 @@ Report run_robot_tasks(const BenchOptions& options) {
               {"task", "solver", "budget ms", "goal", "deepest um", "figure", "jitter mm/s", "cut %", "solve ms",
                "solve 95 % ms", "median residual", "how far"},
               {}};
+  bool nut_by_pgs = false;
   for (const TaskOfPaper& task : tasks) {
     std::string measured;
     bool ours = true, pgs = false;
@@ -136,18 +138,24 @@ Report run_robot_tasks(const BenchOptions& options) {
     report.add_claim(std::string(task.scene) + ": CANAL and SubADMM complete the task within " +
                          time_cell(task.budget_ms).text + " ms a step",
                      "both succeed", measured, ours);
-    report.add_claim(std::string(task.scene) + ": PGS fails", "penetration, jitter", measured, !pgs);
+    report.add_claim(std::string(task.scene) + ": PGS fails", "penetration, jitter", measured, !pgs, "",
+                     "its sweeps begin with the impulses of the step before, which change little");
+    nut_by_pgs = nut_by_pgs || (pgs && &task == tasks.data());
   }
   report.tables.push_back(std::move(table));
-  report.notes.emplace_back(
-      "PGS does not fail at the nut: its sweeps begin with the impulses of the step before, which change little from "
-      "one "
-      "step to the next");
-  report.notes.emplace_back(
-      "without a limit (the last line of each task) nearly all steps of the dishes take less than 1 ms. Those in which "
-      "the pot comes to rest on the light dishes take several; cut off, they carry too little of its weight. What our "
-      "solvers leave then is stopped from the table up, body by body, before anything moves: without that the bowls "
-      "sink into the table by centimetres, with PGS as with the others");
+  if (nut_by_pgs)
+    report.notes.emplace_back(
+        "PGS does not fail at the nut: its sweeps begin with the impulses of the step before, which change little from "
+        "one "
+        "step to the next");
+  if (!options.quick)
+    report.notes.emplace_back(
+        "without a limit (the last line of each task) nearly all steps of the dishes take less than 1 ms. Those in "
+        "which "
+        "the pot comes to rest on the light dishes take several; cut off, they carry too little of its weight. What "
+        "our "
+        "solvers leave then is stopped from the table up, body by body, before anything moves: without that the bowls "
+        "sink into the table by centimetres, with PGS as with the others");
   for (const TaskOfPaper& task : tasks) draw_task(task, options, report);
   return report;
 }

@@ -89,9 +89,11 @@ Cell ratio_cell(double value, Tone tone) {
   return {three_digits(value) + "x", value, tone};
 }
 
-void Report::add_claim(std::string claim, std::string expected, std::string measured, bool holds,
-                       std::string criterion) {
-  claims.push_back({std::move(claim), std::move(expected), std::move(measured), holds, std::move(criterion)});
+void Report::add_claim(std::string claim, std::string expected, std::string measured, bool holds, std::string criterion,
+                       std::string cause) {
+  if (holds) cause.clear();
+  claims.push_back(
+      {std::move(claim), std::move(expected), std::move(measured), holds, std::move(criterion), std::move(cause)});
 }
 
 int Report::num_claims() const {
@@ -104,6 +106,10 @@ int Report::num_held() const {
   auto sum = static_cast<int>(std::count_if(claims.begin(), claims.end(), [](const Claim& c) { return c.holds; }));
   for (const Report& part : parts) sum += part.num_held();
   return sum;
+}
+
+int Report::num_left_out() const {
+  return static_cast<int>(std::count_if(parts.begin(), parts.end(), [](const Report& part) { return part.left_out; }));
 }
 
 std::vector<std::pair<std::string, std::string>> machine_facts() {
@@ -160,6 +166,7 @@ void add_contents(const Report& report, const std::string& part, Json& out) {
   for (const Claim& c : report.claims) {
     Json claim = {{"claim", c.claim}, {"expected", c.expected}, {"measured", c.measured}, {"holds", c.holds}};
     if (!c.criterion.empty()) claim["criterion"] = c.criterion;
+    if (!c.cause.empty()) claim["cause"] = c.cause;
     if (!part.empty()) claim["part"] = part;
     out["claims"].push_back(std::move(claim));
   }
@@ -221,6 +228,7 @@ std::string to_text(const std::vector<Claim>& claims, bool colour) {
     const std::string mark = paint(c.holds ? "holds " : "MISSED", c.holds ? Tone::kGood : Tone::kBad, colour);
     out += mark + "  " + c.claim + "\n        expected " + c.expected + "; measured " + c.measured + "\n";
     if (!c.criterion.empty()) out += "        holds if " + c.criterion + "\n";
+    if (!c.cause.empty()) out += "        why not: " + c.cause + "\n";
   }
   return out;
 }

@@ -42,6 +42,7 @@ struct Claim {
   std::string claim, expected, measured;
   bool holds = false;
   std::string criterion = {};  // what makes it hold, where that is not plain from `expected`
+  std::string cause = {};      // why it does not; only where it does not
 };
 
 struct Figure {
@@ -67,19 +68,23 @@ struct Report {
   std::vector<std::string> legend;  // names of the curves that all grouped figures share; empty: each has its own
   std::string sheet;                // the figures as one SVG, for a PNG; may be empty
   std::vector<std::string> notes;   // what was left out and why
+  bool left_out = false;            // a part that could not run at all; a note says why
   std::vector<Picture> pictures;    // of the scene
   std::vector<Report> parts;        // experiments of their own: title, lead, pictures, claims, figures, tables, notes
 
-  void add_claim(std::string claim, std::string expected, std::string measured, bool holds, std::string criterion = {});
+  /// `cause` is kept where the claim does not hold.
+  void add_claim(std::string claim, std::string expected, std::string measured, bool holds, std::string criterion = {},
+                 std::string cause = {});
   // With those of the parts.
   [[nodiscard]] int num_claims() const;
   [[nodiscard]] int num_held() const;
+  [[nodiscard]] int num_left_out() const;  // parts
 };
 
 /// Machine, compiler, build flags and date as facts.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> machine_facts();
 
-/// {"bench","facts":{..},"claims":[{"claim","expected","measured","holds"}..],"tables":{name:[{column:value}..]},"notes":[..]};
+/// {"bench","facts":{..},"claims":[{"claim","expected","measured","holds","criterion","cause"}..],"tables":{name:[{column:value}..]},"notes":[..]};
 /// those of parts stand in the same lists, claims with the part's name, and "parts":[{"name","title","lead"}..] lists
 /// them.
 [[nodiscard]] std::string to_json(const Report& report);

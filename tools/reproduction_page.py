@@ -23,7 +23,7 @@ build/almond bench paper --html paper.html --json paper.json --save problems
 ```
 
 which takes {minutes} minutes on the machine below (`--quick` two or three), and `tools/reproduction_page.py paper.json paper.html` made the page of
-its figures. A claim is judged by the criterion that stands beside it. `--save` writes its contact problems as files (of the larger pourings one in ten), so that other solvers can be tried on the same ones: `build/almond solve
+its figures. A claim is judged by the criterion that stands beside it; where it does not hold, the cause stands there, too. `--save` writes its contact problems as files (of the larger pourings one in ten), so that other solvers can be tried on the same ones: `build/almond solve
 problems/dish_00.npz --solver all`. The Laikago comes from `example-robot-data` (`make peers`); without it that part says so and the others run.
 
 Times are of one thread; the yardstick, a dense Cholesky of 300x300, took {yardstick} here, so that they can be compared with those of
@@ -64,7 +64,8 @@ def part_lines(report, html, part):
         lines += [f"![{markup.unescape(caption)}](images/{file})", ""]
     claims = [c for c in report["claims"] if c.get("part") == part["name"]]
     if claims:
-        rows = [(c["claim"], c["expected"], c["measured"], ("yes" if c["holds"] else "**no**") + (f", if {c['criterion']}" if "criterion" in c else ""))
+        rows = [(c["claim"], c["expected"], c["measured"], ("yes" if c["holds"] else "**no**") + (f", if {c['criterion']}" if "criterion" in c else "")
+                 + (f". Why not: {c['cause']}" if "cause" in c else ""))
                 for c in claims]
         lines += [*plain_table(rows, ("claim", "the paper", "here", "holds")), ""]
     drawn = re.findall(r'<figure id="([^"]*)">(<svg.*?</svg>)</figure>', section, re.S)

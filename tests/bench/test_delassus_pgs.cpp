@@ -42,6 +42,16 @@ TEST(DelassusPgs, TakesTheStepsOfTheSolverOnBalls) {
   expect_same_steps(problem);
 }
 
+TEST(DelassusPgs, TakesTheStepsOfTheSolverWhereNormalAndTangentAreCoupled) {
+  expect_same_steps(scenes::make_random(4, 12, 0.5, 7).problem);
+}
+
+TEST(DelassusPgs, OneStepForAWholeContactLeadsToTheSameAnswer) {
+  const ContactProblem problem = scenes::make_tower(2, 1.0).problem;
+  for (const PgsStep step : {PgsStep::kEach, PgsStep::kLargest, PgsStep::kTrace})
+    EXPECT_LT(residual_after_sweeps(problem, step, 20000), 1e-9);
+}
+
 TEST(DelassusPgs, HoldsRowsAsTheSolverDoes) {
   // One mass between a floor with friction, a stop, a soft row, an equality and dry friction.
   ContactProblem problem;

@@ -356,6 +356,9 @@ INSTANTIATE_TEST_SUITE_P(
             "CMax", [](Settings& s) { s.canal_c_max = 10.0; },
             "settings: canal_c_max is 10, expected a finite value >= canal_c0"),
         setting(
+            "InnerTol", [](Settings& s) { s.canal_inner_tol = 0.0; },
+            "settings: canal_inner_tol is 0, expected between 0 and 1"),
+        setting(
             "AdmmC0", [](Settings& s) { s.admm_c0 = 0.0; }, "settings: admm_c0 is 0, expected a finite value > 0"),
         setting(
             "Gamma", [](Settings& s) { s.admm_gamma = 0.5; },

@@ -48,7 +48,7 @@ Status solve_canal(const Island& island, const CanalOptions& options, Monitor& m
 
   NewtonOptions convex;
   convex.max_steps = 50;
-  convex.tolerance = 1e-12 * std::max(island.b_norm, kEpsilon);
+  convex.tolerance = options.inner_tol * std::max(island.b_norm, kEpsilon);
   NewtonOptions strict = convex;
   strict.max_steps = 10;
 

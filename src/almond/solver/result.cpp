@@ -94,6 +94,7 @@ void Settings::validate() const {
   check_setting(in_open(canal_zeta, 0.0, 1.0), "canal_zeta", canal_zeta, "between 0 and 1");
   check_setting(canal_c_max >= canal_c0 && canal_c_max < kInfinity, "canal_c_max", canal_c_max,
                 "a finite value >= canal_c0");
+  check_setting(in_open(canal_inner_tol, 0.0, 1.0), "canal_inner_tol", canal_inner_tol, "between 0 and 1");
   check_setting(canal_inner <= InnerSolver::kAcceleratedGradient, "canal_inner", static_cast<int>(canal_inner),
                 "0 to 2");
   check_setting(in_open(admm_c0, 0.0, kInfinity), "admm_c0", admm_c0, "a finite value > 0");

@@ -59,7 +59,8 @@ struct Settings {
   double canal_kappa = 10.0;  // (27) growth of β
   double canal_zeta = 0.25;   // required decrease of |Jv - z|
   double canal_c_max = 1e5;
-  bool canal_polish = true;  // strict-Newton steps when only the lag of p is left
+  double canal_inner_tol = 1e-12;  // gradient at which an inner loop ends, by ‖b‖
+  bool canal_polish = true;        // strict-Newton steps when only the lag of p is left
   InnerSolver canal_inner = InnerSolver::kNewton;
 
   // SubADMM

@@ -21,6 +21,7 @@ const std::map<std::string, SettingField>& setting_fields() {
       {"canal_kappa", &Settings::canal_kappa},
       {"canal_zeta", &Settings::canal_zeta},
       {"canal_c_max", &Settings::canal_c_max},
+      {"canal_inner_tol", &Settings::canal_inner_tol},
       {"canal_polish", &Settings::canal_polish},
       {"canal_inner", &Settings::canal_inner},
       {"admm_c0", &Settings::admm_c0},

@@ -110,6 +110,7 @@ Status solve_island(const Island& island, const Settings& settings, int round, W
       o.kappa = settings.canal_kappa;
       o.zeta = settings.canal_zeta;
       o.c_max = settings.canal_c_max;
+      o.inner_tol = settings.canal_inner_tol;
       o.polish = settings.canal_polish;
       o.inner = settings.canal_inner;
       return solve_canal(island, o, s.monitor, s.work.canal, lambda);
@@ -121,6 +122,7 @@ Status solve_island(const Island& island, const Settings& settings, int round, W
       o.kappa = settings.canal_kappa;
       o.zeta = settings.canal_zeta;
       o.c_max = settings.canal_c_max;
+      o.inner_tol = settings.canal_inner_tol;
       o.fixed = settings.fixed_iterations;
       return settings.solver == SolverKind::kDogleg ? solve_dogleg(island, o, s.monitor, s.strict_al, lambda)
                                                     : solve_damped_sn(island, o, s.monitor, s.strict_al, lambda);

@@ -62,7 +62,7 @@ Status solve_strict_al(const Island& island, const StrictAlOptions& options, Mon
 
   NewtonOptions inner_options;
   inner_options.max_steps = options.max_inner;
-  inner_options.tolerance = 1e-12 * std::max(island.b_norm, kEpsilon);
+  inner_options.tolerance = options.inner_tol * std::max(island.b_norm, kEpsilon);
 
   double c = options.c0, al_prev = kInfinity, score_reference = kInfinity;
   int last_gain = 0, jam_count = 0;
