@@ -88,7 +88,8 @@ int run_bench(BenchCommandOptions& options) {
     print_contents(part, colour, out);
   }
   if (report.num_claims() > 0) std::fprintf(out, "\n%d of %d targets hold\n", report.num_held(), report.num_claims());
-  if (report.num_left_out() > 0) std::fprintf(out, "%d parts could not run: see the notes\n", report.num_left_out());
+  if (report.num_left_out() > 0)
+    std::fprintf(out, "parts that could not run: %d, see the notes\n", report.num_left_out());
   std::fflush(out);
   for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   for (const bench::Report& part : report.parts)

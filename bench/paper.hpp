@@ -69,9 +69,11 @@ void save_cases(const std::vector<BenchProblem>& cases, const BenchOptions& opti
 
 /// As the paper has a method: nothing of ours that makes it faster. `iterations`: exactly so many; 0: as it likes.
 [[nodiscard]] Settings make_plain(SolverKind kind, int iterations = 0, Settings from = {});
-/// The penalty that plain SubADMM starts with, in multiples of what balances dynamics and constraints at a contact.
-/// The paper balances, too, by one density for all contacts; of simple choices this one suits all scenes best.
-inline constexpr double kPlainPenalty = 3.0;
+/// Penalties that the plain methods start with, free of units: SubADMM's at each contact in multiples of what balances
+/// dynamics and constraints there, CANAL's in multiples of the inverse mean of the Delassus matrix's diagonal. The
+/// paper has one density for all contacts and 1e4 in its own units; of simple choices these suit all of its scenes
+/// best.
+inline constexpr double kPlainPenalty = 3.0, kPlainCanalPenalty = 1000.0;
 
 /// A picture of a simulation as it is; a note in the report where none can be drawn. Only for a page.
 struct PictureOptions {

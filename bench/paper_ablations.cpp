@@ -24,8 +24,8 @@ Cell decimal_cell(double value, int digits) {
 // ---- Table II
 
 constexpr int kLoops = 10;
-constexpr double kPenalty = 100.0, kPenaltyOfPaper = 1e4;  // β W̄ at the start
-constexpr double kLoose = 1e-5, kTight = 1e-12;            // gradient at which an inner loop ends, by ‖b‖
+constexpr double kGentlePenalty = 100.0;         // β W̄ at the start, ours
+constexpr double kLoose = 1e-5, kTight = 1e-12;  // gradient at which an inner loop ends, by ‖b‖
 
 struct Loops {
   std::vector<double> steps, decades, times;
@@ -112,7 +112,7 @@ Cost run_iterations(const std::vector<BenchProblem>& cases, const Splitting& spl
       solve(problem.problem, settings, workspace, solution);
       times.push_back(solution.info.time_ms);
     }
-    cost.times.push_back(median(times));
+    cost.times.push_back(*std::min_element(times.begin(), times.end()));  // others use this machine, too
     cost.decades.push_back(decades(make_certificate(problem.problem, solution.v, solution.lambda).residual));
   }
   return cost;
@@ -131,10 +131,10 @@ Report run_canal_ablation(const std::vector<DishCases>& cases, const BenchOption
       "trust region and by a damped semismooth Newton method. Failures: inner loops that end above their tolerance. "
       "Claims are judged on the gentle wrenches, like those of the section before; that on failures on all wrenches. "
       "Two numbers that the paper does not give decide: the penalty at the start (free of units, \u03b2 times the mean "
-      "of the Delassus matrix's diagonal; 100 is ours) and the tolerance of the inner loops (gradient by "
-      "\u2016b\u2016). "
-      "With 1e-5 CANAL takes the paper's number of steps and all three end at the paper's residuals, so the claims are "
-      "judged there; our default, 1e-12, and a larger penalty are shown beside it.";
+      "of the Delassus matrix's diagonal; 1000 as everywhere on this page) and the tolerance of the inner loops "
+      "(gradient "
+      "by \u2016b\u2016). With 1e-5 CANAL takes about the paper's number of steps and all three end near the paper's "
+      "residuals, so the claims are judged there; the solver's own values, 100 and 1e-12, are shown beside it.";
   struct Row {
     const char* name;
     SolverKind kind;
@@ -155,11 +155,12 @@ Report run_canal_ablation(const std::vector<DishCases>& cases, const BenchOption
   double fails[3] = {0.0, 0.0, 0.0}, worst_rate[3] = {0.0, 0.0, 0.0};
   for (const DishCases& set : cases) {
     const bool gentle = set.per_weight == kGentle;
-    std::vector<LoopSettings> all = {{kPenalty, kLoose}};
-    if (gentle) all.insert(all.end(), {{kPenalty, kTight}, {kPenaltyOfPaper, kTight}});
+    std::vector<LoopSettings> all = {{kPlainCanalPenalty, kLoose}};
+    if (gentle)
+      all.insert(all.end(), {{kGentlePenalty, kLoose}, {kPlainCanalPenalty, kTight}, {kGentlePenalty, kTight}});
     if (set.feasible.empty()) continue;
     for (const LoopSettings& loops : all) {
-      const bool is_judged = loops.inner_tol == kLoose;
+      const bool is_judged = loops.inner_tol == kLoose && loops.c0 == kPlainCanalPenalty;
       for (int k = 0; k < 3; ++k) {
         const Row& row = rows[k];
         const Loops r = run_loops(set.feasible, row.kind, loops, options);
@@ -185,21 +186,29 @@ Report run_canal_ablation(const std::vector<DishCases>& cases, const BenchOption
   };
   const double steps[] = {mean(judged[0].steps), mean(judged[1].steps), mean(judged[2].steps)};
   report.add_claim("CANAL needs fewer Newton steps than both", "30.55 against 118.8 and 246.9",
-                   list([](const Loops& l) { return mean(l.steps); }, 1), steps[0] < steps[1] && steps[0] < steps[2]);
+                   list([](const Loops& l) { return mean(l.steps); }, 1),
+                   2.0 * steps[0] < steps[1] && 2.0 * steps[0] < steps[2], "less than half of both",
+                   "our baselines take far fewer steps than the paper's (notes)");
   report.add_claim("TRDogleg needs about half the steps of DampedSN", "118.8 / 246.9 = 0.48",
                    ratio_cell(steps[1] / steps[2]).text, is_about(steps[1] / steps[2], 0.48, 1.5), "0.32x to 0.72x",
-                   "a step is a factorisation here, which shorter steps reuse (notes)");
+                   "both take fewer steps than the paper's; why theirs need so many is not known (notes)");
   report.add_claim("CANAL's inner loops never fail, those of the others sometimes do", "0 % against 1.2 % and 1.1 %",
                    decimal_cell(worst_rate[0], 1).text + " % against " + decimal_cell(worst_rate[1], 1).text + " and " +
-                       decimal_cell(worst_rate[2], 1).text + " % at worst over the wrenches",
+                       decimal_cell(worst_rate[2], 1).text + " % at worst over the wrenches; with gentle ones " +
+                       list([](const Loops& l) { return l.failure_rate(); }, 1) + " %",
                    fails[0] == 0.0 && fails[1] > 0.0 && fails[2] > 0.0,
                    "CANAL's fail never, both others' for some strength of wrenches");
+  const auto step_cost = [](const Loops& l) { return 1e3 * mean(l.times) / mean(l.steps); };
+  report.add_claim("a Newton step of the others costs more", "no symmetric matrix: additional effort",
+                   list(step_cost, 1) + " us",
+                   step_cost(judged[0]) < step_cost(judged[1]) && step_cost(judged[0]) < step_cost(judged[2]), "",
+                   "not looked into: time by steps, with line searches and everything else");
   report.add_claim("ten loops of CANAL", "8.22 (-log10)", decimal_cell(mean(judged[0].decades), 2).text,
                    std::abs(mean(judged[0].decades) - rows[0].decades) < 0.5, "within half a decade of the paper's");
   report.add_claim("lagging the friction costs CANAL little accuracy", "8.22 against 8.57 and 8.56 (-log10)",
                    list([](const Loops& l) { return mean(l.decades); }, 2),
                    mean(judged[0].decades) > std::max(mean(judged[1].decades), mean(judged[2].decades)) - 1.0,
-                   "less than a decade",
+                   "less than a decade, with inner loops to 1e-5; to 1e-12 the others gain more (table)",
                    "strict methods have no lag, and go on as far as their inner loops do (notes)");
   report.notes.push_back(
       "our two baselines take far fewer steps than the paper's. A step is a factorisation here: a smaller trust region "
@@ -234,12 +243,14 @@ Report run_subadmm_ablation(const BenchOptions& options) {
   }
   const double paper_times[] = {0.435, 1.21, 0.638, kNaN, kNaN, kNaN};
   const double paper_decades[] = {4.8802, 4.8817, 4.8562, kNaN, kNaN, kNaN};
-  Table table{"table3",
-              "Table III: time of 100 iterations and residual",
-              "Means over the problems; time in ms, residual as -log10; ratio: time by that of SubADMM.",
-              {"robots", "method", "ms (paper)", "ms", "ratio (paper)", "ratio", "residual (paper)", "residual",
-               "contacts", "ms / Cholesky"},
-              {}};
+  Table table{
+      "table3",
+      "Table III: time of 100 iterations and residual",
+      "Means over the problems, of each the quickest of some repeats; time in ms, residual as -log10; ratio: time by "
+      "that of SubADMM.",
+      {"robots", "method", "ms (paper)", "ms", "ratio (paper)", "ratio", "residual (paper)", "residual", "contacts",
+       "ms / Cholesky"},
+      {}};
   for (const Heap& heap : kHeaps) {
     if (&heap != kHeaps && options.quick) continue;
     const std::vector<BenchProblem> cases = make_heap_cases(heap, options.quick ? 5 : 20, options);
@@ -271,6 +282,9 @@ Report run_subadmm_ablation(const BenchOptions& options) {
                            decimal_cell(digits[2], 2).text,
                        std::abs(digits[0] - digits[1]) < 0.25 && std::abs(digits[0] - digits[2]) < 0.25,
                        "within a quarter of a decade of each other");
+      report.add_claim(of + ": how exact they are", "4.88 (-log10)", decimal_cell(digits[0], 2).text,
+                       std::abs(digits[0] - paper_decades[0]) < 0.5, "within half a decade of the paper's",
+                       "contacts between robots, of which the paper's heap may have fewer (notes)");
       const std::vector<BenchProblem> floor = leave_floor(cases);
       double between = 0.0, all = 0.0;
       for (const BenchProblem& problem : cases) {
@@ -297,7 +311,11 @@ Report run_subadmm_ablation(const BenchOptions& options) {
     if (heap.robots == 8)
       report.add_claim(of + ": faster than No Body", of_paper ? "1.46x; ours at least 1.5x" : "ours at least 1.2x",
                        ratio_cell(times[2] / times[0]).text, times[2] >= (of_paper ? 1.5 : 1.2) * times[0]);
-    report.notes.push_back(of + ": two threads take " + ratio_cell(times[3] / times[0]).text + " the time of one");
+    report.add_claim(
+        "beyond the paper: " + of + ": two threads are faster than one", "less than 1x the time",
+        ratio_cell(times[3] / times[0]).text, times[3] < times[0], "",
+        "an iteration takes some ten microseconds, and both wait for each other in each; on a machine that "
+        "others use they wait longer");
   }
   report.tables.push_back(std::move(table));
   if (options.pictures) {

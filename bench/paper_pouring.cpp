@@ -41,13 +41,10 @@ Report run_pouring(const BenchOptions& options) {
   draw_scaling(sizes, "pouring", report);
   claim_scaling(sizes, of_paper, "", report);
   const std::string where = "on the problems of " + std::to_string(kLooked) + " balls";
-  show_lag(kept, "pouring", where, options, report);
+  static_cast<void>(show_lag(kept, "pouring", where, options, report));
+  show_canal_penalty(kept, kFixedMethods[0].iterations, "pouring", where, options, report);
   show_penalty(kept, "pouring", where, options, report);
   show_pgs_steps(kept, "pouring", where, options, report);
-  report.notes.push_back(
-      "five outer iterations of CANAL end before the friction has come to rest where balls slide; more of them go on "
-      "to "
-      "1e-8");
   if (!options.quick)
     report.notes.push_back(
         "residuals of SubADMM and PGS grow with the number of balls up to 45: nine balls touch in chains so short that "

@@ -34,6 +34,7 @@ struct ScalingSize {
   double contacts = 0.0, poured = 0.0;
   FixedSummary methods[3];       // as kFixedMethods
   double on_delassus_ms = kNaN;  // PGS that forms W first, as the paper's does; the same answers
+  double forming_ms = kNaN;      // of that, until W is there
   FixedSummary held[3];          // over those steps that `ScalingRun::is_held` chose; NaN without any
 };
 

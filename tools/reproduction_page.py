@@ -84,7 +84,7 @@ def main():
         sys.exit("usage: tools/reproduction_page.py PAPER.json PAPER.html [PART.json PART.html]...")
     runs = [(json.loads(Path(j).read_text(encoding="utf-8")), Path(h).read_text(encoding="utf-8")) for j, h in zip(sys.argv[1::2], sys.argv[2::2])]
     for (run, _), file in zip(runs, sys.argv[1::2]):
-        if run["facts"]["size"] != "full":
+        if not run["facts"]["size"].startswith("full"):
             sys.exit(f"{file} is of a run with --quick, expected a full one")
     report, facts = runs[0][0], runs[0][0]["facts"]
     latest = {part["name"]: k for k, (run, _) in enumerate(runs) for part in run["parts"]}
@@ -99,6 +99,8 @@ def main():
     for name in (part["name"] for part in report["parts"]):
         run, html = runs[latest[name]]
         lines += part_lines(run, html, next(part for part in run["parts"] if part["name"] == name))
+        if latest[name] > 0:
+            lines += ["", f"This part was run again by itself, {run['facts']['date']}."]
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
     (ROOT / "docs/reproduction.md").write_text(text + "\n", encoding="utf-8")
 
