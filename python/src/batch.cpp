@@ -7,6 +7,7 @@
 
 #include "almond/base/parallel.hpp"
 #include "parts.hpp"
+#include "signals.hpp"
 #include "usable.hpp"
 
 namespace almond::python {
@@ -107,7 +108,6 @@ void step_all(Batch& self, std::int64_t count) {
 
 void step(Batch& self, nb::handle n) {
   using Clock = std::chrono::steady_clock;
-  constexpr auto kSignalGap = std::chrono::milliseconds(50);  // between looks for Ctrl-C
   const std::int64_t count = read_whole(n, "n", 0);
   const Busy busy(self.busy, "this batch");
   self.check();

@@ -11,6 +11,7 @@
 #include "almond/view/replay.hpp"
 #include "parts.hpp"
 #include "scenes/file_scene.hpp"
+#include "signals.hpp"
 #include "snapshot.hpp"
 #include "usable.hpp"
 
@@ -18,7 +19,6 @@ namespace almond::python {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kSignalGap = std::chrono::milliseconds(50);  // between looks for Ctrl-C
 
 /// A simulation with what a scene adds to it.
 struct PySimulation {

@@ -2,14 +2,17 @@
 
 #include <cmath>
 #include <filesystem>
+#include <future>
 
 #include "almond/load/fields.hpp"
 #include "almond/load/problem_fields.hpp"
 #include "almond/load/problem_file.hpp"
 #include "almond/solver/certificate.hpp"
 #include "almond/solver/setting_fields.hpp"
+#include "almond/solver/stop.hpp"
 #include "parts.hpp"
 #include "scenes/memory.hpp"
+#include "signals.hpp"
 
 namespace almond::python {
 namespace {
@@ -158,6 +161,8 @@ void problem_from_pickle(ContactProblem& self, const nb::tuple& state) {
   new (&self) ContactProblem(std::move(problem));
 }
 
+constexpr int kManyRows = 300;  // that are worth 50 µs for a thread of their own
+
 std::unique_ptr<Solution> solve_problem(const ContactProblem& problem, const nb::dict& given, nb::handle start,
                                         PyWorkspace& ws) {
   Settings settings;
@@ -172,8 +177,19 @@ std::unique_ptr<Solution> solve_problem(const ContactProblem& problem, const nb:
     if (!problem.v0.empty()) solution->v = MapConstVec(problem.v0.data(), std::ssize(problem.v0));
   }
   const Busy busy(ws.busy, "this workspace");
-  nb::gil_scoped_release release;
-  solve(problem, settings, ws.workspace, *solution);
+  Signals signals;
+  {
+    const nb::gil_scoped_release release;
+    set_stop(ws.workspace, [&] { return signals.raised(); });
+    if (settings.threads <= 1 || problem.num_rows() < kManyRows) {
+      solve(problem, settings, ws.workspace, *solution);
+    } else {  // where this thread waited for others, it could not look for signals
+      const auto solved = std::async(std::launch::async, [&] { solve(problem, settings, ws.workspace, *solution); });
+      while (solved.wait_for(kSignalGap) != std::future_status::ready) static_cast<void>(signals.raised());
+    }
+    set_stop(ws.workspace, {});
+  }
+  signals.rethrow();
   return solution;
 }
 

@@ -174,6 +174,53 @@ def test_ctrl_c_ends_long_steps_between_two_of_them():
     assert said == ["interrupted", "True", "True"]
 
 
+ENDLESS = [
+    "solver='auto', tol=1e-300",
+    "solver='auto', tol=1e-300, threads=2",
+    "solver='pgs', tol=1e-300",
+    "solver='pgs', fixed_iterations=True, max_iterations=10**9",
+    "solver='subadmm', fixed_iterations=True, max_iterations=10**9",
+    "solver='damped-sn', fixed_iterations=True, max_iterations=10**9",
+]
+
+
+@pytest.mark.parametrize("settings", ENDLESS)
+def test_ctrl_c_ends_a_long_solve_and_the_workspace_serves_the_next(settings):
+    """On random contacts these go on for minutes; the block after that has a closed form."""
+    said = interrupted(f"""
+        rng = np.random.default_rng(0)
+        X, J = rng.standard_normal((300, 300)), rng.standard_normal((1200, 300))
+        problem = almond.ContactProblem(X @ X.T + np.eye(300), rng.standard_normal(300), J, 0.1 * rng.standard_normal(1200), np.full(400, 0.5))
+        print("begin", flush=True)
+        try:
+            almond.solve(problem, {settings})
+        except KeyboardInterrupt:
+            block = almond.solve(np.eye(3), [1.0, 0.0, -0.1], np.eye(3), np.zeros(3), [0.5])
+            print("interrupted", np.allclose(block.impulses, [-0.05, 0.0, 0.1], atol=1e-9))
+    """)
+    assert said == ["interrupted", "True"]
+
+
+def test_a_solve_goes_on_until_the_handler_of_a_signal_raises():
+    """Alarms are handled while it runs, not after: the third one ends a solve that has no other end."""
+    seen = []
+
+    def handle(*_):
+        seen.append(time.monotonic())
+        if len(seen) == 3:
+            raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+    try:
+        with pytest.raises(TimeoutError):
+            almond.solve(np.eye(3), [1.0, 0.0, -0.1], np.eye(3), np.zeros(3), [0.5], solver="pgs", fixed_iterations=True, max_iterations=10**9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(seen) == 3
+
+
 def test_ctrl_c_leaves_a_batch_whose_worlds_have_taken_as_many_steps():
     said = interrupted("""
         b = almond.ModelBuilder("ball")

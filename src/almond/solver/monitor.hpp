@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "almond/base/timer.hpp"
@@ -17,14 +18,16 @@ namespace almond {
 /// The clock and the trace of one solve() call; islands add up to the whole problem.
 struct SolveClock {
   Stopwatch watch;
-  double budget_ms = 0.0;  // 0: none
+  double budget_ms = 0.0;      // 0: none
+  std::function<bool()> stop;  // stop.hpp; empty: none
   bool tracing = false;
   double natural_scale = 1.0;    // 1 / ‖q‖
   double residual_scale = 1.0;   // 1 / constraints
   std::vector<Residuals> parts;  // per island, latest
   std::vector<TracePoint>* trace = nullptr;
 
-  [[nodiscard]] bool expired() const { return budget_ms > 0.0 && watch.elapsed_ms() >= budget_ms; }
+  [[nodiscard]] bool stopped() const { return stop && stop(); }
+  [[nodiscard]] bool expired() const { return stopped() || (budget_ms > 0.0 && watch.elapsed_ms() >= budget_ms); }
 };
 
 class Monitor {
@@ -40,6 +43,8 @@ class Monitor {
   [[nodiscard]] bool expired() const {
     return exhausted() || clock_->expired() || (deadline_ms > 0.0 && clock_->watch.elapsed_ms() >= deadline_ms);
   }
+  /// Whether somebody wants an end, of runs too that look at no clock.
+  [[nodiscard]] bool stopped() const { return clock_->stopped(); }
   /// Whether trace() records anything: λ need not be made up for it otherwise.
   [[nodiscard]] bool tracing() const { return clock_->tracing; }
   [[nodiscard]] bool solved() const { return best_score_ <= 1.0; }

@@ -262,7 +262,7 @@ Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monit
     monitor.trace(lambda, monitor.iterations);
     const bool last = (options.max_sweeps > 0 && sweep >= options.max_sweeps) || monitor.out_of_iterations();
     if (options.fixed) {
-      if (!last) continue;
+      if (!last && !(sweep % kClockGap == 0 && monitor.stopped())) continue;
       monitor.observe(lambda);
       return Status::kMaxIterations;
     }

@@ -11,6 +11,7 @@
 #include "almond/solver/cone.hpp"
 #include "almond/solver/idle.hpp"
 #include "almond/solver/shock.hpp"
+#include "almond/solver/stop.hpp"
 
 namespace almond {
 
@@ -57,6 +58,8 @@ void Workspace::forget() {
 void Workspace::forget_penalties() {
   for (const std::unique_ptr<IslandScratch>& s : impl_->scratch) s->work.admm.c = 0.0;
 }
+
+void set_stop(Workspace& workspace, std::function<bool()> stop) { workspace.impl().clock.stop = std::move(stop); }
 
 namespace {
 

@@ -419,7 +419,7 @@ Status SubAdmm::run() {
     iterate();
     const bool last = (options_.max_iterations > 0 && k >= options_.max_iterations) || monitor_.out_of_iterations();
     if (options_.fixed) {
-      if (last) {
+      if (last || (k % kClockGap == 0 && monitor_.stopped())) {
         export_current();
         monitor_.observe(lambda_);
         return Status::kMaxIterations;
