@@ -11,8 +11,10 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from . import _core
-from ._core import Model, Shape, Simulation
+from ._core import Batch, Model, Shape, Simulation
 
 
 def _find_mujoco() -> None:
@@ -141,20 +143,38 @@ def _save_html(self: Simulation, path: str | os.PathLike[str], title: str = "") 
 _INPUTS = {"torque": "feedforward", "velocity": "target_velocity", "position": "target", "impedance": "target"}
 
 
-def _set_control(self: Simulation, controls: Mapping[str, float]) -> None:
+def _read_control(name, value, worlds):
+    """A number; in a batch also one per world."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value):
+        return value
+    expected = "a finite number" if worlds is None else f"a finite number, or an array of {worlds}"
+    if worlds is not None and not isinstance(value, (str, bytes, bool, Mapping)):
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            array = np.empty(0)
+        if array.shape == (worlds,) and np.isfinite(array).all():
+            return array
+        if array.size and np.ndim(value):
+            is_finite = "" if np.isfinite(array).all() else ", not all finite"
+            raise ValueError(f"controls: {name} has shape {array.shape}{is_finite}, expected {expected}")
+    raise ValueError(f"controls: {name} is {value!r}, expected {expected}")
+
+
+def _set_control(self: Simulation | Batch, controls: Mapping[str, Any]) -> None:
     """The input that the mode of each drive follows, by the names of drives or of the joints they move. All of them, or none."""
     if not isinstance(controls, Mapping):
         raise ValueError(f"controls: is a {type(controls).__name__}, expected a dict of numbers by name; target takes an array")
     modes, changes = self.model.drive_modes, []
+    worlds = len(self) if isinstance(self, Batch) else None
     for name, value in controls.items():
         if not isinstance(name, str):
             raise ValueError(f"controls: has the key {name!r}, expected names of drives or joints")
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-            raise ValueError(f"controls: {name} is {value!r}, expected a finite number")
+        value = _read_control(name, value, worlds)
         drive = self.model.drive(name)
         changes.append((_INPUTS[modes[drive]], drive, value))
     for array in {change[0] for change in changes}:
         values = getattr(self, array).copy()
         for _, drive, value in filter(lambda change: change[0] == array, changes):
-            values[drive] = value
+            values[..., drive] = value
         setattr(self, array, values)

@@ -159,6 +159,10 @@ FloatArray view(double* data, std::size_t rows, std::size_t columns, nb::handle 
   return as<FloatArray>(nb::ndarray<nb::numpy, const double, nb::ndim<2>>(data, {rows, columns}, owner));
 }
 
+FloatArray view(double* data, const std::vector<std::size_t>& shape, nb::handle owner) {
+  return as<FloatArray>(nb::ndarray<nb::numpy, double, nb::c_contig>(data, shape.size(), shape.data(), owner));
+}
+
 BoolArray view(const bool* data, std::size_t size, nb::handle owner) {
   return as<BoolArray>(nb::ndarray<nb::numpy, const bool, nb::ndim<1>>(data, {size}, owner));
 }

@@ -62,6 +62,7 @@ using Matrix = nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::c_contig>;
 [[nodiscard]] FloatArray view(double* data, std::size_t size, nb::handle owner, bool writable);
 [[nodiscard]] FloatArray view(double* data, std::size_t rows, std::size_t columns, nb::handle owner, bool writable);
 
+[[nodiscard]] FloatArray view(double* data, const std::vector<std::size_t>& shape, nb::handle owner);  // writable
 [[nodiscard]] BoolArray view(const bool* data, std::size_t size, nb::handle owner);
 
 /// Arrays of their own.

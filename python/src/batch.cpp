@@ -8,6 +8,7 @@
 #include "almond/base/parallel.hpp"
 #include "parts.hpp"
 #include "signals.hpp"
+#include "snapshot.hpp"
 #include "usable.hpp"
 
 namespace almond::python {
@@ -15,7 +16,7 @@ namespace {
 
 struct Batch {
   Batch(const Model& m, int count, int threads, std::uint64_t first_seed, const nb::dict& given)
-      : model(m), seed(first_seed), pool(threads), states(count), inputs(count), workspaces(count) {
+      : model(m), seed(first_seed), pool(threads), states(count), inputs(count), workspaces(count), has_last(count, 0) {
     apply_options(given, options);
     options.solver.threads = 1;
     for (int k = 0; k < count; ++k) {
@@ -28,6 +29,7 @@ struct Batch {
     target.resize(count, drives);
     target_velocity.resize(count, drives);
     feedforward.resize(count, drives);
+    wrenches.setZero(count, 6 * model.num_bodies());
     time.resize(count);
     residual.setZero(count);
     penetration.setZero(count);
@@ -44,15 +46,19 @@ struct Batch {
     inputs[k].target = target.row(k);
     inputs[k].target_velocity = target_velocity.row(k);
     inputs[k].feedforward = feedforward.row(k);
+    put_wrenches(wrenches_of(k), inputs[k]);
   }
+  [[nodiscard]] Eigen::Map<MatXr> wrenches_of(int k) { return {wrenches.row(k).data(), model.num_bodies(), 6}; }
+  [[nodiscard]] World world(int k) { return {model, states[k], inputs[k], wrenches_of(k), nullptr}; }
   /// One that is refused changes nothing, in no world.
-  void check() const {
+  void check() {
     for (int k = 0; k < static_cast<int>(states.size()); ++k)
       check_usable(model, {.q = q.row(k).transpose(),
                            .v = v.row(k).transpose(),
                            .target = target.row(k).transpose(),
                            .target_velocity = target_velocity.row(k).transpose(),
                            .feedforward = feedforward.row(k).transpose(),
+                           .wrenches = wrenches_of(k),
                            .world = k});
   }
   void take_out(int k) {
@@ -73,8 +79,10 @@ struct Batch {
   std::vector<State> states;
   std::vector<Inputs> inputs;
   std::vector<StepWorkspace> workspaces;
+  std::vector<char> has_last;  // the workspace is of the step that led to the state
   // What Python sees, a row per world.
   MatXr q, v, target, target_velocity, feedforward;
+  MatXr wrenches;  // (worlds, bodies * 6)
   VecX time, residual, penetration;
   Eigen::Array<bool, Eigen::Dynamic, 1> solved;
   std::atomic<bool> busy{false};
@@ -101,6 +109,7 @@ void step_all(Batch& self, std::int64_t count) {
         self.penetration[k] = std::max(self.penetration[k], r.penetration);
         self.solved[k] = self.solved[k] && r.status == Status::kSolved;
       }
+      self.has_last[k] = static_cast<char>(self.has_last[k] != 0 || count > 0);
       self.take_out(k);
     }
   });
@@ -171,9 +180,65 @@ void reset(Batch& self, nb::handle which, nb::handle seeds) {
     self.inputs[k] = make_inputs(self.model);
     self.take_out(k);
     self.show_inputs(k);
+    self.wrenches.row(k).setZero();
     self.residual[k] = self.penetration[k] = 0.0;
     self.solved[k] = true;
+    self.has_last[k] = 0;
   }
+}
+
+/// As Simulation.save() gives them, one per world.
+nb::list save(Batch& self) {
+  const Busy busy(self.busy, "this batch");
+  nb::list states;
+  for (int k = 0; k < static_cast<int>(self.states.size()); ++k) {
+    self.put_in(k);
+    const std::string bytes = take_snapshot(self.world(k));
+    states.append(nb::bytes(bytes.data(), bytes.size()));
+  }
+  return states;
+}
+
+/// All of them, or none where one is refused.
+void restore_worlds(Batch& self, nb::handle states, nb::handle which) {
+  const Busy busy(self.busy, "this batch");
+  const std::vector<int> indices = read_worlds(which, static_cast<std::int64_t>(self.states.size()));
+  const bool one = nb::isinstance<nb::bytes>(states);
+  nb::list given;
+  if (one) {
+    given.append(states);
+  } else if (nb::isinstance<nb::list>(states) || nb::isinstance<nb::tuple>(states)) {
+    given = nb::list(states);
+  }
+  if (!one && nb::len(given) != indices.size())
+    raise_value_error("states: expected what save() returned for " + std::to_string(indices.size()) +
+                      " worlds, one bytes object each, or one for all of them");
+  std::vector<Snapshot> snapshots;
+  for (std::size_t i = 0; i < nb::len(given); ++i) {
+    nb::bytes bytes;
+    if (!nb::try_cast(nb::object(given[i]), bytes))
+      raise_value_error("states: entry " + std::to_string(i) + " is a " +
+                        nb::cast<std::string>(nb::type_name(nb::object(given[i]).type())) + ", expected bytes");
+    if (!indices.empty())
+      snapshots.push_back(read_snapshot(std::string(bytes.c_str(), bytes.size()), self.world(indices[i])));
+  }
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const int k = indices[i];
+    self.put_in(k);
+    restore(snapshots[one ? 0 : i], self.world(k));
+    self.take_out(k);
+    self.show_inputs(k);
+    self.residual[k] = self.penetration[k] = 0.0;
+    self.solved[k] = true;
+    self.has_last[k] = 0;
+  }
+}
+
+nb::dict contacts(Batch& self, nb::handle world) {
+  const Busy busy(self.busy, "this batch");
+  const auto k =
+      static_cast<std::size_t>(read_whole(world, "world", 0, static_cast<std::int64_t>(self.states.size()) - 1));
+  return contacts_of(self.has_last[k] != 0 ? &self.workspaces[k] : nullptr, self.states[k], self.options.dt);
 }
 
 template <MatXr Batch::*field>
@@ -203,6 +268,20 @@ MatXr body_positions(Batch& self, const std::string& body) {
     compute_kinematics(self.model, self.q.row(k).transpose(), self.v.row(k).transpose(), kinematics);
     const Pose& X = kinematics.X_WB[static_cast<std::size_t>(b)];
     rows.row(k) << X.p.transpose(), matrix_to_quaternion(X.R).transpose();
+  }
+  return rows;
+}
+
+MatXr body_velocities(Batch& self, const std::string& body) {
+  const Busy busy(self.busy, "this batch");
+  const int b = self.model.body(body);
+  MatXr rows(static_cast<Eigen::Index>(self.states.size()), 6);
+  Kinematics kinematics;
+  for (Eigen::Index k = 0; k < rows.rows(); ++k) {
+    compute_kinematics(self.model, self.q.row(k).transpose(), self.v.row(k).transpose(), kinematics);
+    rows.row(k)
+        << point_velocity(self.model, kinematics, b, kinematics.X_WB[static_cast<std::size_t>(b)].p).transpose(),
+        angular_velocity(self.model, kinematics, b).transpose();
   }
   return rows;
 }
@@ -241,7 +320,25 @@ void add_batch(nb::module_& m) {
            "a world are not\nfinite or a quaternion has not length 1.")
       .def("reset", &reset, nb::arg("worlds") = nb::none(), nb::arg("seeds") = nb::none(),
            "All worlds, or those that a list of indices or a mask of bools names, back to the model's start: state and "
-           "targets.")
+           "targets, without wrenches.")
+      .def("save", &save, nb::sig("def save(self) -> list[bytes]"),
+           "The state of every world, as Simulation.save() gives it: one may go on in a simulation of the same model, "
+           "or in another world.")
+      .def("restore", &restore_worlds, nb::arg("states").none(), nb::arg("worlds") = nb::none(),
+           nb::sig("def restore(self, states: list[bytes] | bytes, worlds: object | None = None) -> None"),
+           "All worlds, or those that a list of indices or a mask of bools names, back to states of save(): one for "
+           "each of them, or one\nfor all. All or, where one is refused, none.")
+      .def("contacts", &contacts, nb::arg("world").none(), nb::sig("def contacts(self, world: int) -> dict"),
+           kContactsText)
+      .def(
+          "set_control",
+          [](nb::handle_t<Batch> self, nb::handle controls) {
+            nb::module_::import_("almond._load").attr("_set_control")(self, controls);
+          },
+          nb::arg("controls"),
+          nb::sig("def set_control(self, controls: collections.abc.Mapping[str, float | numpy.typing.ArrayLike]) -> "
+                  "None"),
+          "As Simulation.set_control; a value is a number for all worlds, or an array with one per world.")
       .def_prop_rw(
           "q", &matrix_view<&Batch::q>, [](Batch& s, nb::handle x) { set_matrix<&Batch::q>(s, x, "q"); },
           nb::for_setter(nb::arg("q").none()), "Positions (worlds, num_q), a view.")
@@ -260,6 +357,18 @@ void add_batch(nb::module_& m) {
           "feedforward", &matrix_view<&Batch::feedforward>,
           [](Batch& s, nb::handle x) { set_matrix<&Batch::feedforward>(s, x, "feedforward"); },
           nb::for_setter(nb::arg("feedforward").none()), "As Simulation.feedforward (worlds, drives), a view.")
+      .def_prop_rw(
+          "wrenches",
+          [](nb::handle_t<Batch> self) {
+            Batch& s = nb::cast<Batch&>(self);
+            return view(s.wrenches.data(), {s.states.size(), s.model.bodies.size(), 6}, self);
+          },
+          [](Batch& s, nb::handle x) {
+            const Busy busy(s.busy, "this batch");
+            const Array given = read_array(x, "wrenches", {s.wrenches.rows(), s.model.num_bodies(), 6});
+            std::copy_n(given.data(), given.size(), s.wrenches.data());
+          },
+          nb::for_setter(nb::arg("wrenches").none()), "As Simulation.wrenches (worlds, bodies, 6), a view.")
       .def_prop_ro("time", &vector_view<&Batch::time>, "Of each world [s].")
       .def_prop_ro("residual", &vector_view<&Batch::residual>, "Worst of the last call of step.")
       .def_prop_ro("penetration", &vector_view<&Batch::penetration>, "Deepest of the last call of step [m].")
@@ -273,6 +382,10 @@ void add_batch(nb::module_& m) {
       .def(
           "body_poses", [](Batch& s, const std::string& body) { return matrix_to_numpy(body_positions(s, body)); },
           nb::arg("body"), "(worlds, 7) of one body: p, quaternion w x y z.")
+      .def(
+          "body_velocities",
+          [](Batch& s, const std::string& body) { return matrix_to_numpy(body_velocities(s, body)); }, nb::arg("body"),
+          "(worlds, 6) of one body: of the origin, and angular; world axes.")
       .def("__repr__", [](const Batch& s) {
         return "<almond.Batch of " + std::to_string(s.states.size()) + " worlds: " + s.model.name + ">";
       });

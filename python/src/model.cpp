@@ -299,6 +299,22 @@ void add_builder(nb::module_& m) {
           nb::arg("name"), nb::arg("body_a").none(), nb::arg("body_b").none(), nb::arg("point_a"), nb::arg("point_b"),
           "A point of one body stays on a point of the other.")
       .def(
+          "add_weld",
+          [](ModelBuilder& self, const std::string& name, nb::handle a, nb::handle b, nb::handle position,
+             nb::handle quaternion) {
+            Closure closure;
+            closure.name = name;
+            closure.kind = ClosureKind::kWeld;
+            closure.a = find_body(self.so_far(), a, "body_a");
+            closure.b = find_body(self.so_far(), b, "body_b");
+            closure.X_a = read_pose(position, quaternion);
+            return self.add_closure(closure);
+          },
+          nb::arg("name"), nb::arg("body_a").none(), nb::arg("body_b").none(), nb::arg("position") = nb::none(),
+          nb::arg("quaternion") = nb::none(),
+          "The frame of body_b stays at `position` and `quaternion` in that of body_a, without a joint: loops of "
+          "rigid parts.")
+      .def(
           "add_mimic",
           [](ModelBuilder& self, const std::string& name, nb::handle joint, nb::handle follows, double ratio,
              double offset) {

@@ -25,6 +25,7 @@ NB_MODULE(_core, m) {
   m.def("set_mujoco_library", &almond::set_mujoco_library, nb::arg("path"));
   add_solver(m);
   add_model(m);
+  add_step_report(m);
   add_simulation(m);
   add_batch(m);
   add_mujoco(m);

@@ -20,6 +20,12 @@ void apply_options(const nb::dict& given, StepOptions& options, const std::vecto
 [[noreturn]] void refuse_name(const std::string& name, const std::vector<std::string>& known, const std::string& kind);
 
 [[nodiscard]] nb::dict to_dict(const StepReport& report);
+/// Contacts of the step that `last` was used for and that led to `state`; nullptr: there was none.
+[[nodiscard]] nb::dict contacts_of(const StepWorkspace* last, const State& state, double dt);
+inline constexpr const char* kContactsText =
+    "Contacts of the last step, a dict of arrays with a row per contact: position, normal (from a to b), force on b "
+    "(world axes\n[N]), gap [m], mu, residual, geom_a, geom_b, and mode (open, stick, slip). None before the first "
+    "step, and after a state was set back.";
 
 /// An object is for one thread at a time: a second one that calls meanwhile gets a RuntimeError instead of a race.
 class Busy {
@@ -35,6 +41,7 @@ class Busy {
 
 void add_solver(nb::module_& m);
 void add_model(nb::module_& m);
+void add_step_report(nb::module_& m);
 void add_simulation(nb::module_& m);
 void add_batch(nb::module_& m);
 void add_mujoco(nb::module_& m);

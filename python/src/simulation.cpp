@@ -1,18 +1,15 @@
 // A running world: step it, look at it, record it.
 
+#include "simulation.hpp"
+
 #include <chrono>
 #include <cmath>
-#include <cstring>
 
 #include "almond/base/text.hpp"
-#include "almond/sim/frame.hpp"
 #include "almond/view/looks.hpp"
 #include "almond/view/page.hpp"
-#include "almond/view/replay.hpp"
-#include "parts.hpp"
 #include "scenes/file_scene.hpp"
 #include "signals.hpp"
-#include "snapshot.hpp"
 #include "usable.hpp"
 
 namespace almond::python {
@@ -20,48 +17,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A simulation with what a scene adds to it.
-struct PySimulation {
-  explicit PySimulation(scenes::Scene s, std::uint64_t start_seed, std::vector<Look> l = {},
-                        std::vector<Control> c = {})
-      : scene(std::move(s)),
-        simulation(scene.model, scene.options, start_seed),
-        looks(std::move(l)),
-        controls(std::move(c)),
-        seed(start_seed),
-        start_memory(read_memory(scene)) {
-    if (simulation.inputs().wrenches.empty()) simulation.inputs().wrenches.resize(scene.model.bodies.size());
-    wrenches.setZero(static_cast<Eigen::Index>(scene.model.bodies.size()), 6);
-  }
-
-  scenes::Scene scene;
-  Simulation simulation;
-  std::vector<Look> looks;
-  std::vector<Control> controls;
-  std::vector<std::string> notes;
-  std::uint64_t seed;        // that reset() begins with
-  std::string start_memory;  // of the script
-  MatXr wrenches;            // (bodies, 6): force, torque
-  StepReport report;
-  ReplayOptions recording;
-  std::unique_ptr<Replay> replay;
-  bool scripted = true;  // the scene's own control acts
-  std::atomic<bool> busy{false};
-
-  [[nodiscard]] const Model& model() const { return simulation.model(); }
-  [[nodiscard]] World world() { return {scene, simulation, wrenches}; }
-};
-
 nb::object in_python(const char* function) { return nb::module_::import_("almond._load").attr(function); }
 
 void step_once(PySimulation& self) {
   Simulation& sim = self.simulation;
-  for (std::size_t b = 0; b < sim.inputs().wrenches.size(); ++b) {
-    sim.inputs().wrenches[b].force = self.wrenches.row(static_cast<Eigen::Index>(b)).head<3>();
-    sim.inputs().wrenches[b].torque = self.wrenches.row(static_cast<Eigen::Index>(b)).tail<3>();
-  }
+  put_wrenches(self.wrenches, sim.inputs());
   if (self.scripted && self.scene.control) self.scene.control(sim);
   self.report = sim.step();
+  self.has_last = true;
   if (self.scene.observe) self.scene.observe(sim, self.report);
   if (self.replay) self.replay->add_step(sim, self.report);
 }
@@ -76,7 +39,7 @@ StepReport step(PySimulation& self, nb::handle n) {
                               .target = inputs.target,
                               .target_velocity = inputs.target_velocity,
                               .feedforward = inputs.feedforward,
-                              .wrenches = &self.wrenches});
+                              .wrenches = self.wrenches});
   std::int64_t done = 0;
   while (done < count) {
     {
@@ -88,41 +51,6 @@ StepReport step(PySimulation& self, nb::handle n) {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   return self.report;
-}
-
-nb::dict contacts_of(PySimulation& self) {
-  const Busy busy(self.busy, "this simulation");
-  Frame frame;
-  if (self.simulation.state().steps > 0 && !self.simulation.last().kinematics.X_WB.empty())
-    record_step(self.simulation, frame);
-  const auto n = static_cast<Eigen::Index>(frame.contacts.size());
-  MatXr position(n, 3), normal(n, 3), force(n, 3);
-  VecX gap(n), mu(n), residual(n);
-  std::vector<int> a, b;
-  std::vector<std::string> mode;
-  for (Eigen::Index k = 0; k < n; ++k) {
-    const FrameContact& c = frame.contacts[static_cast<std::size_t>(k)];
-    position.row(k) = c.p;
-    normal.row(k) = c.n;
-    force.row(k) = c.force;
-    gap[k] = c.gap;
-    mu[k] = c.mu;
-    residual[k] = c.residual;
-    a.push_back(c.geom_a);
-    b.push_back(c.geom_b);
-    mode.emplace_back(to_string(c.mode));
-  }
-  nb::dict d;
-  d["position"] = matrix_to_numpy(std::move(position));
-  d["normal"] = matrix_to_numpy(std::move(normal));
-  d["force"] = matrix_to_numpy(std::move(force));
-  d["gap"] = to_numpy(gap);
-  d["mu"] = to_numpy(mu);
-  d["residual"] = to_numpy(residual);
-  d["geom_a"] = to_numpy(a);
-  d["geom_b"] = to_numpy(b);
-  d["mode"] = mode;
-  return d;
 }
 
 MatXr body_poses(PySimulation& self) {
@@ -206,69 +134,6 @@ scenes::Outcome judge(PySimulation& self) {
   return outcome;
 }
 
-using PySimulationPtr = std::unique_ptr<PySimulation>;
-
-PySimulationPtr from_model(const Model& model, std::uint64_t seed, const nb::dict& options) {
-  scenes::Scene scene;
-  scene.name = model.name;
-  scene.model = model;
-  apply_options(options, scene.options);
-  return std::make_unique<PySimulation>(std::move(scene), seed);
-}
-
-/// Keyword arguments that are parameters of the scene are taken out of `given`.
-PySimulationPtr from_scene(const std::string& name, std::uint64_t seed, const nb::dict& given) {
-  const scenes::SceneInfo& info = scenes::find_scene(name);
-  std::vector<std::pair<std::string, double>> parameters;
-  nb::dict rest;
-  for (const auto& [key, value] : given) {
-    const auto k = nb::cast<std::string>(key);
-    const bool own = std::any_of(info.parameters.begin(), info.parameters.end(),
-                                 [&](const scenes::Parameter& p) { return p.name == k; });
-    if (own) {
-      parameters.emplace_back(k, read_number(value, k));
-    } else {
-      rest[key] = value;
-    }
-  }
-  std::vector<std::string> own;
-  for (const scenes::Parameter& p : info.parameters) own.push_back(p.name);
-  scenes::Scene scene = scenes::make_scene(name, parameters, seed);
-  apply_options(rest, scene.options, own);
-  return std::make_unique<PySimulation>(std::move(scene), seed);
-}
-
-PySimulationPtr from_file(const std::string& path, std::uint64_t seed, const std::string& base, nb::handle floor,
-                          bool hold, const std::string& keyframe, const std::vector<std::string>& search,
-                          const nb::dict& joints, const nb::dict& options) {
-  SceneFile description = scenes::describe_file(path);
-  scenes::add_search(path, search, description);
-  for (SceneRobot& robot : description.robots) {
-    if (!base.empty()) robot.options.base = base_from_string(base, "base");
-    if (!keyframe.empty()) robot.keyframe = keyframe;
-    robot.hold = robot.hold || hold;
-    for (const auto& [key, value] : joints) {
-      const std::string name = read_name(key, "joints");
-      robot.options.joints[name] = read_number(value, name);
-    }
-  }
-  if (nb::isinstance<nb::str>(floor)) {
-    if (nb::cast<std::string>(floor) != "below")
-      raise_value_error("floor: is " + quote(nb::cast<std::string>(floor)) + ", expected a height, \"below\" or None");
-    description.floor_below = true;
-  } else if (!floor.is_none()) {
-    description.floor = read_number(floor, "floor");
-  }
-  scenes::LoadedScene loaded = scenes::load_scene(description, true);
-  apply_options(options, loaded.scene.options);
-  auto result = std::make_unique<PySimulation>(std::move(loaded.scene), seed, std::move(loaded.looks),
-                                               std::move(loaded.controls));
-  result->notes = loaded.notes.said;
-  for (const auto& [kind, count] : loaded.notes.ignored)
-    result->notes.push_back(std::to_string(count) + " " + kind + " without effect");
-  return result;
-}
-
 FloatArray input_view(nb::handle self, VecX Inputs::*field) {
   VecX& x = nb::cast<PySimulation&>(self).simulation.inputs().*field;
   return view(x.data(), static_cast<std::size_t>(x.size()), self, true);
@@ -283,57 +148,7 @@ void set_input(PySimulation& self, VecX Inputs::*field, nb::handle value, const 
 
 }  // namespace
 
-nb::dict to_dict(const StepReport& r) {
-  nb::dict d;
-  d["status"] = to_string(r.status);
-  d["residual"] = r.residual;
-  d["natural_map"] = r.natural_map;
-  d["contacts"] = r.contacts;
-  d["active"] = r.active;
-  d["iterations"] = r.iterations;
-  d["penetration"] = r.penetration;
-  d["jammed"] = r.jammed;
-  d["collide_ms"] = r.collide_ms;
-  d["solve_ms"] = r.solve_ms;
-  d["step_ms"] = r.step_ms;
-  return d;
-}
-
 void add_simulation(nb::module_& m) {
-  nb::class_<StepReport>(m, "StepReport", "How a step went.")
-      .def_prop_ro(
-          "status", [](const StepReport& r) { return std::string(to_string(r.status)); }, "How the solve ended.")
-      .def_prop_ro(
-          "solved", [](const StepReport& r) { return r.status == Status::kSolved; },
-          "Whether it obeys the law to the tolerance.")
-      .def_ro("residual", &StepReport::residual, "The certificate's residual [N s].")
-      .def_ro("natural_map", &StepReport::natural_map, "The certificate's natural map, relative.")
-      .def_ro("contacts", &StepReport::contacts, "In the problem, also those about to touch.")
-      .def_ro("active", &StepReport::active, "Contacts that carry an impulse.")
-      .def_ro("iterations", &StepReport::iterations, "Of the solver.")
-      .def_ro("penetration", &StepReport::penetration, "Deepest overlap at the start of the step [m].")
-      .def_ro("jammed", &StepReport::jammed, "Whether friction held an overlap against every correction.")
-      .def_ro("collide_ms", &StepReport::collide_ms, "Time to find contacts [ms].")
-      .def_ro("solve_ms", &StepReport::solve_ms, "Time to solve [ms].")
-      .def_ro("step_ms", &StepReport::step_ms, "Time of the whole step [ms].")
-      .def(
-          "as_dict", [](const StepReport& r) { return to_dict(r); }, "All figures by name.")
-      .def("__getstate__",
-           [](const StepReport& r) {
-             return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(&r), sizeof r));  // numbers only
-           })
-      .def("__setstate__",
-           [](StepReport& self, const nb::tuple& state) {
-             const auto bytes = nb::cast<nb::bytes>(state[0]);
-             require(bytes.size() == sizeof self, "pickle: is a step report of another version");
-             new (&self) StepReport();
-             std::memcpy(&self, bytes.c_str(), sizeof self);
-           })
-      .def("__repr__", [](const StepReport& r) {
-        return std::string("<almond.StepReport: ") + to_string(r.status) + ", residual " + to_text(r.residual) + ", " +
-               std::to_string(r.contacts) + " contacts, " + to_text(r.step_ms) + " ms>";
-      });
-
   nb::class_<PySimulation>(m, "Simulation", "A running world; almond.load and almond.simulate make them.")
       .def_prop_ro(
           "model", [](PySimulation& s) -> const Model& { return s.model(); }, nb::rv_policy::reference_internal,
@@ -442,10 +257,14 @@ void add_simulation(nb::module_& m) {
             scenes::apply_controls(s.controls, ctrl, s.simulation.inputs());
           },
           nb::arg("ctrl"), "Sets MuJoCo's ctrl, one number per actuator of the file.")
-      .def("contacts", &contacts_of,
-           "Contacts of the last step, a dict of arrays with a row per contact: position, normal (from a to b), force "
-           "on b (world axes\n"
-           "[N]), gap [m], mu, residual, geom_a, geom_b, and mode (open, stick, slip).")
+      .def(
+          "contacts",
+          [](PySimulation& s) {
+            const Busy busy(s.busy, "this simulation");
+            return contacts_of(s.has_last ? &s.simulation.last() : nullptr, s.simulation.state(),
+                               s.simulation.options().dt);
+          },
+          kContactsText)
       .def(
           "body_poses", [](PySimulation& s) { return matrix_to_numpy(body_poses(s)); },
           "Poses of all bodies (bodies, 7): p, quaternion w x y z.")
@@ -481,7 +300,8 @@ void add_simulation(nb::module_& m) {
           "restore",
           [](PySimulation& s, const nb::bytes& bytes) {
             const Busy busy(s.busy, "this simulation");
-            restore_snapshot(std::string(bytes.c_str(), bytes.size()), s.world());
+            restore(read_snapshot(std::string(bytes.c_str(), bytes.size()), s.world()), s.world());
+            s.has_last = false;
             if (s.replay) begin_recording(s);
           },
           nb::arg("state"), "Back to a state of save(); a file of `almond run --save-state` does as well.")
@@ -491,11 +311,19 @@ void add_simulation(nb::module_& m) {
             const Busy busy(s.busy, "this simulation");
             restart(seed.is_none() ? s.seed : read_seed(seed), s.start_memory, s.world());
             s.report = {};
+            s.has_last = false;
             if (s.replay) begin_recording(s);
           },
           nb::arg("seed") = nb::none(), nb::sig("def reset(self, seed: int | None = None) -> None"),
           "Back to the start: the model's state and targets, no wrenches, the script at its beginning; the seed it was "
           "made with unless one is given.")
+      .def("clone", &clone,
+           "Another simulation in the same state, script, targets and wrenches included, that goes on by itself with "
+           "the "
+           "same bits; what was\nrecorded stays here. copy.copy does the same.")
+      .def("__copy__", &clone)
+      .def(
+          "__deepcopy__", [](PySimulation& s, nb::handle) { return clone(s); }, nb::arg("memo"))
       .def_prop_ro(
           "hash",
           [](PySimulation& s) {
@@ -570,20 +398,7 @@ void add_simulation(nb::module_& m) {
         return "<almond.Simulation " + s.scene.name + ": " + std::to_string(s.model().num_bodies()) + " bodies, " +
                std::to_string(s.model().num_v) + " dofs, t = " + to_text(s.simulation.state().time) + " s>";
       });
-  m.def("simulation_of_model", &from_model, nb::arg("model"), nb::arg("seed"), nb::arg("options"));
-  m.def("simulation_of_scene", &from_scene, nb::arg("name"), nb::arg("seed"), nb::arg("options"));
-  m.def("simulation_of_file", &from_file, nb::arg("path"), nb::arg("seed"), nb::arg("base"), nb::arg("floor").none(),
-        nb::arg("hold"), nb::arg("keyframe"), nb::arg("search"), nb::arg("joints"), nb::arg("options"));
-  m.def("is_scene_file", &scenes::is_scene_file);
-  m.def("scenes", [] {
-    nb::list list;
-    for (const scenes::SceneInfo& info : scenes::all_scenes()) {
-      nb::dict parameters;
-      for (const scenes::Parameter& p : info.parameters) parameters[p.name.c_str()] = nb::make_tuple(p.value, p.text);
-      list.append(nb::make_tuple(info.name, info.summary, parameters));
-    }
-    return list;
-  });
+  add_makers(m);
 }
 
 }  // namespace almond::python

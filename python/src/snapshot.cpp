@@ -18,8 +18,8 @@ std::string checksum(std::string_view bytes) {
 }
 
 /// In place, so that views of the arrays stay.
-template <class Array>
-void copy_to(const Array& from, Array& to) {
+template <class From, class To>
+void copy_to(const From& from, To& to) {
   std::copy_n(from.data(), from.size(), to.data());
 }
 
@@ -68,21 +68,22 @@ void set_memory(const scenes::Scene& scene, const std::string& bytes) {
 
 std::string take_snapshot(const World& world) {
   scenes::Memory memory;
-  std::string state = serialize(world.simulation.state()), script = read_memory(world.scene);
-  Inputs& inputs = world.simulation.inputs();
-  memory(state, inputs.target, inputs.target_velocity, inputs.feedforward, world.wrenches, script);
+  std::string state = serialize(world.state), script = world.scene == nullptr ? "" : read_memory(*world.scene);
+  MatXr wrenches = world.wrenches;
+  memory(state, world.inputs.target, world.inputs.target_velocity, world.inputs.feedforward, wrenches, script);
   const std::string bytes = kMark + memory.bytes();
   return bytes + checksum(bytes);
 }
 
-void restore_snapshot(const std::string& bytes, const World& world) {
-  const Model& model = world.simulation.model();
-  State& state = world.simulation.state();
+Snapshot read_snapshot(const std::string& bytes, const World& world) {
+  Snapshot snapshot;
   if (!bytes.starts_with(kMark)) {
-    const State given = deserialize(bytes, model, "restore");
-    require(!world.scene.has_task, "restore: is a state alone, which does not know how far the task of scene " +
-                                       world.scene.name + " is; expected what save() returned");
-    return assign(given, state);
+    snapshot.state = deserialize(bytes, world.model, "restore");
+    snapshot.has_inputs = false;
+    require(world.scene == nullptr || !world.scene->has_task,
+            "restore: is a state alone, which does not know how far the task of scene " +
+                (world.scene == nullptr ? "" : world.scene->name) + " is; expected what save() returned");
+    return snapshot;
   }
   constexpr std::size_t kSum = 32;
   require(bytes.size() >= kMark.size() + kSum, "restore: is cut off");
@@ -90,25 +91,31 @@ void restore_snapshot(const std::string& bytes, const World& world) {
   require(checksum(std::string_view(bytes).substr(0, end)) == bytes.substr(end),
           "restore: is damaged (the checksum differs)");
   scenes::Memory memory(bytes.substr(kMark.size(), end - kMark.size()));
-  std::string state_bytes, script;
-  Inputs inputs;
-  MatXr wrenches;
-  memory(state_bytes, inputs.target, inputs.target_velocity, inputs.feedforward, wrenches, script);
-  const State given = deserialize(state_bytes, model, "restore");
-  check_size(inputs.target.size(), world.simulation.inputs().target.size(), "drives");
-  check_size(inputs.target_velocity.size(), world.simulation.inputs().target_velocity.size(), "drives");
-  check_size(inputs.feedforward.size(), world.simulation.inputs().feedforward.size(), "drives");
-  check_size(wrenches.size(), world.wrenches.size(), "numbers of wrenches");
-  set_memory(world.scene, script);
-  assign(given, state);
-  assign(inputs, world.simulation.inputs());
-  copy_to(wrenches, world.wrenches);
+  std::string state;
+  Inputs& inputs = snapshot.inputs;
+  memory(state, inputs.target, inputs.target_velocity, inputs.feedforward, snapshot.wrenches, snapshot.script);
+  snapshot.state = deserialize(state, world.model, "restore");
+  check_size(inputs.target.size(), world.inputs.target.size(), "drives");
+  check_size(inputs.target_velocity.size(), world.inputs.target_velocity.size(), "drives");
+  check_size(inputs.feedforward.size(), world.inputs.feedforward.size(), "drives");
+  check_size(snapshot.wrenches.size(), world.wrenches.size(), "numbers of wrenches");
+  require(world.scene != nullptr || snapshot.script.empty(),
+          "restore: is of a scene with a script, expected one without");
+  return snapshot;
 }
 
-void restart(std::uint64_t seed, const std::string& memory, const World& world) {
-  set_memory(world.scene, memory);
-  assign(make_state(world.simulation.model(), seed), world.simulation.state());
-  assign(make_inputs(world.simulation.model()), world.simulation.inputs());
+void restore(const Snapshot& snapshot, World world) {
+  if (snapshot.has_inputs && world.scene != nullptr) set_memory(*world.scene, snapshot.script);
+  assign(snapshot.state, world.state);
+  if (!snapshot.has_inputs) return;
+  assign(snapshot.inputs, world.inputs);
+  copy_to(snapshot.wrenches, world.wrenches);
+}
+
+void restart(std::uint64_t seed, const std::string& memory, World world) {
+  if (world.scene != nullptr) set_memory(*world.scene, memory);
+  assign(make_state(world.model, seed), world.state);
+  assign(make_inputs(world.model), world.inputs);
   world.wrenches.setZero();
 }
 

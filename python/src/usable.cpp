@@ -40,9 +40,18 @@ void check_usable(const Model& model, const WorldNumbers& given) {
   check_numbers(given.feedforward, "feedforward", given.world, kInfinity);
   for (const Joint& joint : model.joints)
     if (joint.kind == JointKind::kFree || joint.kind == JointKind::kBall) check_quaternion(joint, given);
-  if (given.wrenches == nullptr || given.wrenches->allFinite()) return;
-  for (Eigen::Index b = 0; b < given.wrenches->rows(); ++b)
-    check_numbers(given.wrenches->row(b).transpose(), "wrenches", static_cast<int>(b), kInfinity);
+  if (given.wrenches.allFinite()) return;
+  const std::string array = given.world < 0 ? "wrenches" : "wrenches[" + std::to_string(given.world) + "]";
+  for (Eigen::Index b = 0; b < given.wrenches.rows(); ++b)
+    check_numbers(given.wrenches.row(b).transpose(), array.c_str(), static_cast<int>(b), kInfinity);
+}
+
+void put_wrenches(const Eigen::Ref<const MatXr>& wrenches, Inputs& inputs) {
+  inputs.wrenches.resize(static_cast<std::size_t>(wrenches.rows()));
+  for (Eigen::Index b = 0; b < wrenches.rows(); ++b) {
+    inputs.wrenches[b].force = wrenches.row(b).head<3>();
+    inputs.wrenches[b].torque = wrenches.row(b).tail<3>();
+  }
 }
 
 }  // namespace almond::python

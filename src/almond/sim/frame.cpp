@@ -4,11 +4,9 @@
 #include "almond/solver/contact_velocity.hpp"
 
 namespace almond {
-void record_step(const Simulation& simulation, Frame& frame) {
-  const StepWorkspace& last = simulation.last();
-  const double dt = simulation.options().dt;
-  frame.step = simulation.state().steps - 1;
-  frame.time = simulation.state().time - dt;
+void record_step(const StepWorkspace& last, const State& state, double dt, Frame& frame) {
+  frame.step = state.steps - 1;
+  frame.time = state.time - dt;
   frame.bodies = last.kinematics.X_WB;
   frame.contacts.resize(last.contacts.points.size());
   const ContactProblem& problem = last.assembly.problem;
@@ -29,6 +27,10 @@ void record_step(const Simulation& simulation, Frame& frame) {
                          .residual = (lambda - projected).norm() / constraints,
                          .mu = contact.mu};
   }
+}
+
+void record_step(const Simulation& simulation, Frame& frame) {
+  record_step(simulation.last(), simulation.state(), simulation.options().dt, frame);
 }
 
 void record_state(Simulation& simulation, Frame& frame) {

@@ -24,6 +24,8 @@ struct Frame {
   std::vector<FrameContact> contacts;
 };
 
+/// The step that `last` was used for and that led to `state`.
+void record_step(const StepWorkspace& last, const State& state, double dt, Frame& frame);
 /// The last step of a simulation.
 void record_step(const Simulation& simulation, Frame& frame);
 
