@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 from . import _core
-from ._load import load, simulate
+from ._load import _INPUTS, load, simulate
 from ._shards import Rollouts, read_shard, write_shard
 
 __all__ = ["rollout"]
@@ -38,20 +38,38 @@ def _make_simulation(model, seed, options):
     return sim
 
 
+def _by_mode(sims, values):
+    """One number per drive as what its mode follows, as in Simulation.set_control; the rest of these inputs stays."""
+    inputs = np.array([_INPUTS[mode] for mode in sims[0].model.drive_modes] or ["target"])
+    controls = {}
+    for name in dict.fromkeys(inputs.tolist()):
+        followed = inputs == name
+        controls[name] = np.array([getattr(sim, name) for sim in sims])
+        controls[name][:, followed[: values.shape[1]]] = values[:, followed[: values.shape[1]]]
+    return controls
+
+
 def _control(sims, policy, observation):
     """What the policy says, per input of the drives; checked, since a wrong shape would broadcast."""
     said = policy(observation)
-    controls = said if isinstance(said, dict) else {"target": said}
-    checked = {}
+    controls = said if isinstance(said, dict) else {"controls": said}
     for name, values in controls.items():
-        if name not in _CONTROLS:
+        if isinstance(said, dict) and name not in _CONTROLS:
             raise ValueError(f"policy: returned {name!r}, expected one of {', '.join(_CONTROLS)}")
-        values = np.asarray(values, dtype=float)
+        try:
+            values = np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"policy: {name} is {values!r}, expected an array of numbers") from None
         shape = (len(sims), len(sims[0].target))
         if values.shape != shape:
             raise ValueError(f"policy: {name} has shape {values.shape}, expected {shape}, a row per world and a column per drive")
         if not np.isfinite(values).all():
             raise ValueError(f"policy: {name} has numbers that are not finite")
+        controls = {**controls, name: values}
+    if not isinstance(said, dict):
+        controls = _by_mode(sims, controls["controls"])
+    checked = {}
+    for name, values in controls.items():
         for sim, row in zip(sims, values):
             getattr(sim, name)[:] = row
         checked[name] = values.copy()
@@ -139,6 +157,9 @@ def _run_threads(task, missing, workers, done):
         except BaseException:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
+            for future, shard in pending.items():  # done at the same time: not lost
+                if not future.cancelled() and future.exception() is None:
+                    done(shard, future.result())
             raise
 
 
@@ -247,8 +268,9 @@ def rollout(
     model: the name of a scene, a file, a function of a seed that returns a Simulation, or a Model (threads only). options are those
     of almond.load or almond.simulate.
     policy(observation) -> controls: called every `every` steps with a dict of arrays, a row per world of a shard: q, v, time, what
-    `observe` gives, index of the worlds, step, and rng, a list of random generators, one per world. It returns targets (worlds,
-    drives), or a dict of target, target_velocity and feedforward. It must depend on nothing else. None: no control.
+    `observe` gives, index of the worlds, step, and rng, a list of random generators, one per world. It returns controls (worlds,
+    drives), each what the mode of its drive follows, as in Simulation.set_control: feedforward for torque, target_velocity for velocity,
+    target for the others; or a dict of target, target_velocity and feedforward. It must depend on nothing else. None: no control.
     setup(sim, index, rng): changes a world before its first step; the numbers of the dict it returns, if any, are kept as param_NAME.
     observe(sim) -> dict of arrays to keep besides q, v and time, before the first step and after every `every`.
     shard: worlds per shard; another number may give a policy that sums over its batch other bits.

@@ -1,5 +1,6 @@
 """Rollouts: the same bits by threads and by Ray, for any number of workers, after interruptions and after a worker's death."""
 
+import concurrent.futures
 import os
 import signal
 
@@ -59,6 +60,48 @@ def test_a_world_is_a_simulation_of_its_own():
         sim.step(4)
     np.testing.assert_array_equal(sim.q, rollouts["q"][7, 10])
     assert rollouts["time"][7, 10] == sim.time
+
+
+def test_an_array_of_controls_is_what_the_mode_of_each_drive_follows():
+    """Against a simulation that is told by name."""
+
+    def arm(seed):
+        b = almond.ModelBuilder("arm")
+        for k, mode in enumerate(["position", "velocity", "torque", "impedance"]):
+            b.add_body(mode, k - 1 if k else None, "revolute", axis=[0, 1, 0], position=[0.2, 0, 0], mass=1.0, inertia=[0.1] * 3)
+            b.add_drive(mode, mode, stiffness=20.0 if mode in ("position", "impedance") else 0.0, damping=0.0 if mode == "torque" else 3.0)
+        return almond.simulate(b.build(), seed=seed, dt=0.01)
+
+    numbers = {"position": 0.3, "velocity": 0.5, "torque": 2.0, "impedance": -0.2}
+    rollouts = almond.rollout(arm, lambda o: np.tile(list(numbers.values()), (len(o["index"]), 1)), n=3, steps=20, shard=2)
+    sim = arm(0)
+    sim.set_control(numbers)
+    sim.step(20)
+    for row in rollouts["q"]:
+        np.testing.assert_array_equal(row[-1], sim.q)
+    np.testing.assert_array_equal(rollouts["feedforward"][0, 0], [0.0, 0.0, 2.0, 0.0])
+    for wrong in (np.zeros((2, 3)), [["x"] * 4] * 2, None, {"targets": np.zeros((2, 4))}):
+        with pytest.raises(ValueError, match="policy: "):
+            almond.rollout(arm, lambda o, wrong=wrong: wrong, n=2, steps=2)
+
+
+def test_shards_that_end_together_with_one_that_fails_are_written(tmp_path, monkeypatch):
+    """All end before anybody looks, and the one that failed is looked at first."""
+
+    def wait(futures, **_):
+        ready, rest = wait_for(futures)
+        return sorted(ready, key=lambda future: future.cancelled() or future.exception() is None), rest
+
+    wait_for = concurrent.futures.wait
+    monkeypatch.setattr(concurrent.futures, "wait", wait)
+
+    def fails(sim, index, rng):
+        if index == 4:  # of the second shard
+            raise OSError("broken")
+
+    with pytest.raises(OSError, match="broken"):
+        almond.rollout(make, policy, **{**ARGUMENTS, "setup": fails, "folder": tmp_path, "workers": 2})
+    assert sorted(p.name for p in tmp_path.glob("shard_*")) == [f"shard_00000{k}.npz" for k in (0, 2, 3)]
 
 
 @pytest.mark.parametrize("kind", ["npz", "parquet"])
