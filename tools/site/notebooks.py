@@ -3,11 +3,12 @@
     python tools/site/notebooks.py [FILE...]    run those whose metadata say almond: {"execute": "long"}, or those named, in place
 
 Notebooks lie in docs/notebooks without their outputs, but for the long ones, which keep those of their last run. The others are run
-whenever the site is built, and by the tests.
+whenever the site is built, and by the tests. A long one that needs more than the tests do names the modules, almond: {"needs": [...]}.
 """
 
 import base64
 import hashlib
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -95,5 +96,10 @@ def _printed(text):
 if __name__ == "__main__":
     named = [Path(argument).resolve() for argument in sys.argv[1:]]
     for path in named or [p for p in sorted(FOLDER.glob("*.ipynb")) if is_long(nbformat.read(p, 4))]:
+        notebook = nbformat.read(path, 4)
+        missing = [name for name in notebook.metadata.get("almond", {}).get("needs", []) if importlib.util.find_spec(name) is None]
+        if missing and not named:
+            print(f"{path.name}: left as it is, needs {', '.join(missing)}")
+            continue
         print(f"{path.name} ...", flush=True)
-        nbformat.write(execute(nbformat.read(path, 4), path.parent), path)
+        nbformat.write(execute(notebook, path.parent), path)
