@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -115,10 +117,33 @@ RunRecord run_with_progress(const scenes::Scene& scene, Simulation& simulation, 
   return run_scene(scene, simulation, options);
 }
 
+/// A remark without the names and numbers in it.
+std::string kind_of_remark(const std::string& remark) {
+  std::string kind;
+  bool quoted = false;
+  for (const char c : remark) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && (std::isalpha(static_cast<unsigned char>(c)) != 0 || c == ' ')) kind += c;
+  }
+  return kind;
+}
+
+/// Those that differ in names and numbers only are told once.
 void print_remarks(const std::vector<std::string>& remarks) {
-  const std::size_t shown = std::min(remarks.size(), kShownRemarks);
-  for (std::size_t i = 0; i < shown; ++i) std::fprintf(stderr, "remark: %s\n", remarks[i].c_str());
-  if (shown < remarks.size()) std::fprintf(stderr, "remark: %zu more, see --json\n", remarks.size() - shown);
+  std::vector<std::pair<std::string, int>> kinds;  // the first of its kind, how many
+  std::map<std::string, std::size_t> index;
+  for (const std::string& remark : remarks) {
+    const auto [found, is_new] = index.try_emplace(kind_of_remark(remark), kinds.size());
+    if (is_new) kinds.emplace_back(remark, 0);
+    ++kinds[found->second].second;
+  }
+  const std::size_t shown = std::min(kinds.size(), kShownRemarks);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [text, count] = kinds[i];
+    const std::string more = count > 1 ? " (and " + std::to_string(count - 1) + " more like this, see --json)" : "";
+    std::fprintf(stderr, "remark: %s%s\n", text.c_str(), more.c_str());
+  }
+  if (shown < kinds.size()) std::fprintf(stderr, "remark: %zu more, see --json\n", kinds.size() - shown);
 }
 
 /// What was done to a robot file, and what in it has no effect. Hulls of meshes are told in one line.

@@ -18,7 +18,8 @@ using Json = nlohmann::ordered_json;
 Json info_json(const scenes::SceneInfo& info) {
   Json parameters = Json::array();
   for (const scenes::Parameter& p : info.parameters)
-    parameters.push_back({{"name", p.name}, {"default", p.value}, {"meaning", p.text}});
+    parameters.push_back(
+        {{"name", p.name}, {"default", p.value}, {"meaning", p.text}, {"expected", scenes::expected_text(p.range)}});
   return {{"name", info.name}, {"summary", info.summary}, {"parameters", std::move(parameters)}};
 }
 
@@ -47,7 +48,8 @@ std::string scene_text(const scenes::SceneInfo& info, const scenes::Scene& scene
     value_width = std::max(value_width, to_text(p.value).size());
   }
   for (const scenes::Parameter& p : info.parameters) {
-    text += "  --set " + padded(p.name + "=" + to_text(p.value), name_width + value_width + 1) + "  " + p.text + "\n";
+    text += "  --set " + padded(p.name + "=" + to_text(p.value), name_width + value_width + 1) + "  " + p.text + ": " +
+            scenes::expected_text(p.range) + "\n";
   }
   return text;
 }

@@ -5,10 +5,8 @@
 #include <memory>
 #include <numbers>
 
-#include "almond/base/check.hpp"
 #include "almond/model/thread.hpp"
-#include "almond/task/inverse_kinematics.hpp"
-#include "almond/task/phases.hpp"
+#include "almond/task/arm.hpp"
 #include "scenes/memory.hpp"
 #include "scenes/robots.hpp"
 #include "scenes/tasks.hpp"
@@ -17,7 +15,7 @@ namespace almond::scenes {
 namespace {
 
 constexpr double kTurn = 2.0 * std::numbers::pi, kPart = kTurn / 3.0, kFlat = kTurn / 6.0;
-constexpr double kSteel = 7850.0;             // [kg/m³]
+constexpr double kDensity = 7850.0;           // of steel [kg/m³]
 constexpr double kBoltX = 0.5, kTip = 0.30;   // where the bolt ends [m]
 constexpr double kOn = 0.010;                 // how far the nut is on the bolt at the start [m]
 constexpr double kUp = 0.040;                 // from the middle of the nut to where fingers clear it [m]
@@ -56,7 +54,7 @@ Model make_model(const PandaOptions& options, double mu, RegraspRun& run) {
                      material);
   const SdfShape nut = make_sdf_shape(make_nut(run.thread));
   run.nut = builder.add_solid(
-      "nut", nut, solid_properties(nut, kSteel).mass,
+      "nut", nut, solid_properties(nut, kDensity).mass,
       make_rotation(Vec3::UnitZ(), engaged_angle(run.thread, -kOn), Vec3(kBoltX, 0.0, kTip - kOn)), material);
   return builder.build();
 }
@@ -69,7 +67,7 @@ Phase move(RegraspRun* r, const std::string& name, double duration, bool closed,
     r->planned = r->way.points.back();
   };
   phase.act = [r, closed](Simulation& sim, double t) {
-    aim_arm(sim, r->panda, r->grip, sample(r->way, t + sim.options().dt).X, r->q);
+    lead_hand(sim, {r->grip, r->panda.drives}, sample(r->way, t + sim.options().dt).X, r->q);
     if (closed) close_with(sim.model(), sim.state(), r->panda.gripper, kGrip, sim.inputs());
     if (!closed) open_to(r->panda.gripper, 0.5 * kOpen, sim.inputs());  // the other finger follows this one
   };
@@ -128,14 +126,6 @@ void plan(const std::shared_ptr<RegraspRun>& run, const Model& model, int grasps
 
 Scene make_regrasp(const std::vector<double>& given, std::uint64_t /*seed*/) {
   const auto run = std::make_shared<RegraspRun>();
-  const auto check = [](const char* name, double value, double low, double high) {
-    require(value >= low && value <= high, std::string("scene \"bolt_nut_regrasp\": ") + name + " is " +
-                                               to_text(value) + ", expected " + to_text(low) + " to " + to_text(high));
-  };
-  check("grasps", given[0], 1.0, 20.0);
-  require(given[0] == std::floor(given[0]),
-          "scene \"bolt_nut_regrasp\": grasps is " + to_text(given[0]) + ", expected a whole number");
-  check("speed", given[1], 0.1, 2.6);
   run->speed = given[1];
   PandaOptions options;
   options.hand = true;
@@ -171,7 +161,13 @@ Scene make_regrasp(const std::vector<double>& given, std::uint64_t /*seed*/) {
                        {"deepest_um", 1e6 * run->deepest}};
     return outcome;
   };
-  scene.make_looks = [options] { return panda_looks(options); };
+  std::vector<Look> nut;
+  paint(scene.model, run->nut, kBrass, nut);
+  scene.make_looks = [options, nut] {
+    std::vector<Look> looks = panda_looks(options);
+    looks.insert(looks.end(), nut.begin(), nut.end());
+    return looks;
+  };
   return scene;
 }
 
@@ -180,7 +176,9 @@ Scene make_regrasp(const std::vector<double>& given, std::uint64_t /*seed*/) {
 SceneInfo describe_bolt_nut_regrasp() {
   return {"bolt_nut_regrasp",
           "a Panda screws an M48 nut on by hand, a third of a turn at a time (needs example-robot-data)",
-          {{"grasps", 3.0, "number"}, {"speed", 2.0, "of the hand [rad/s]"}, {"mu", 0.2, "of nut and bolt"}},
+          {{"grasps", 3.0, "number", {1.0, 20.0, true}},
+           {"speed", 2.0, "of the hand [rad/s]", {0.1, 2.6}},
+           {"mu", 0.2, "of nut and bolt", {0.0}}},
           make_regrasp};
 }
 

@@ -22,12 +22,16 @@ constexpr double kTipMu = 0.8;      // rubber
 
 /// All within half a wall of a path: a foot to stand on, a wall up to the rim, or to where it flares. The middle of the
 /// bottom is a little higher than the foot, as it is with pottery, so that a dish stands on a ring.
-SdfShape make_dish_shape(double foot, double wall, double bulge, const std::vector<PathPoint>& rim) {
-  constexpr double kHollow = 0.004, kEdge = 0.06, kChord = 1.5e-3;  // [m]
+struct DishShapes {
+  SdfShape collides, looks;  // the same in more triangles
+};
+DishShapes make_dish_shapes(double foot, double wall, double bulge, const std::vector<PathPoint>& rim) {
+  constexpr double kHollow = 0.004, kEdge = 0.06, kChord = 1.5e-3, kFine = 0.1;  // [m], of edge and chord
   const double d = 0.5 * wall;
   std::vector<PathPoint> path = {{0.0, d + kHollow}, {foot - 0.006, d + kHollow}, {foot, d, bulge}};
   path.insert(path.end(), rim.begin(), rim.end());
-  return make_sdf_shape(make_dish(path, d), kEdge, kChord);
+  const SdfPtr dish = make_dish(path, d);
+  return {make_sdf_shape(dish, kEdge, kChord), make_sdf_shape(dish, kFine * kEdge, kFine * kChord)};
 }
 
 std::array<Vec3, 4> ways_in_hand() {
@@ -125,13 +129,13 @@ Model make_dish_cell(double pot_mass, double mu, DishCell& cell) {
   Material material;
   material.mu = mu;
   builder.add_ground(Plane{}, {}, material);
-  const SdfShape bowl = make_dish_shape(0.028, 0.004, 0.0875, {{0.053, 0.040}}),
-                 plate = make_dish_shape(0.046, 0.004, 0.0, {{0.060, 0.020}}),
-                 pot = make_dish_shape(0.040, 0.006, 0.0, {{0.040, 0.050}, {0.052, 0.062}});
-  const auto add = [&](const char* name, const SdfShape& shape, double mass, double x, double y, double grip,
+  const DishShapes bowl = make_dish_shapes(0.028, 0.004, 0.0875, {{0.053, 0.040}}),
+                   plate = make_dish_shapes(0.046, 0.004, 0.0, {{0.060, 0.020}}),
+                   pot = make_dish_shapes(0.040, 0.006, 0.0, {{0.040, 0.050}, {0.052, 0.062}});
+  const auto add = [&](const char* name, const DishShapes& shapes, double mass, double x, double y, double grip,
                        double squeeze) {
-    const int body = builder.add_solid(name, shape, mass, make_translation(x, y, 1e-5), material);
-    cell.dishes.push_back({name, body, shape, mass, grip, squeeze, {}, {}, {}, {}});
+    const int body = builder.add_solid(name, shapes.collides, mass, make_translation(x, y, 1e-5), material);
+    cell.dishes.push_back({name, body, shapes.collides, shapes.looks, mass, grip, squeeze, {}, {}, {}, {}});
   };
   add("bowl1", bowl, 0.1, 0.50, 0.0, 0.0405, 12.0);
   add("bowl2", bowl, 0.1, 0.40, 0.26, 0.0405, 12.0);

@@ -10,7 +10,7 @@ namespace almond::scenes {
 struct Dish {
   std::string name;
   int body = -1;
-  SdfShape shape;
+  SdfShape shape, look;         // what collides; the same in more triangles
   double mass = 0.0;            // [kg]
   double grip_height = 0.0;     // of the fingertips over the dish's foot [m]
   double squeeze = 0.0;         // of the thumb, against the fingers' together [N]

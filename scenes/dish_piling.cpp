@@ -5,8 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "almond/base/check.hpp"
-#include "almond/task/phases.hpp"
+#include "almond/task/arm.hpp"
 #include "scenes/dish_cell.hpp"
 #include "scenes/memory.hpp"
 #include "scenes/tasks.hpp"
@@ -71,16 +70,10 @@ void begin_move(PilingRun& run, const Move& move) {
 }
 
 void act(Simulation& sim, PilingRun& run, double t) {
-  const Model& model = sim.model();
   const DishCell& cell = run.cell;
   const double end = t + sim.options().dt;
   run.palm = sample(run.way, end).X.p;
-  IkOptions options;
-  options.restarts = 0;  // the way is smooth: the last answer is near
-  const VecX before = positions_of(model, run.q, cell.panda.joints);
-  run.q = solve_ik(model, run.q, cell.panda.joints, {{cell.hand.palm, Pose{cell.R_WH, run.palm}}}, options).q;
-  const VecX now = positions_of(model, run.q, cell.panda.joints);
-  set_targets(cell.panda.drives, now, (now - before) / sim.options().dt, sim.inputs());
+  lead_hand(sim, {cell.hand.palm, cell.panda.drives}, {cell.R_WH, run.palm}, run.q);
   follow(run.finger_way, end, cell.hand.drives, sim.inputs());
   run.fingers = sample(run.finger_way, end).q;
   const double s = time_scale((end - run.move.ramp_begin) / run.move.ramp).s;
@@ -219,12 +212,6 @@ void remember(Memory& memory, PilingRun& run) {
 }
 
 Scene make_piling(const std::vector<double>& given, std::uint64_t /*seed*/) {
-  const auto check = [](const char* name, double value, double low, double high) {
-    require(value >= low && value <= high, std::string("scene \"dish_piling\": ") + name + " is " + to_text(value) +
-                                               ", expected " + to_text(low) + " to " + to_text(high));
-  };
-  check("pot", given[0], 0.1, 5.0);
-  check("mu", given[1], 0.1, 1.0);
   const auto run = std::make_shared<PilingRun>();
   Scene scene;
   scene.name = "dish_piling";
@@ -264,11 +251,17 @@ Scene make_piling(const std::vector<double>& given, std::uint64_t /*seed*/) {
   scene.remember = [run](Memory& memory) { remember(memory, *run); };
   scene.judge = [run](Simulation& sim) { return judge(sim, *run); };
   const int first = run->cell.hand.first_body, flange = run->cell.panda.flange;
-  scene.make_looks = [first, flange] {
+  scene.make_looks = [run, first, flange] {
     std::vector<Look> looks = panda_looks({}), hand = allegro_looks(first);
     looks.insert(looks.end(), hand.begin(), hand.end());
     looks.push_back(
-        {"bracket", flange, make_translation(0.0, 0.0, 0.01), Cylinder{0.03, 0.012}, Look::Role::kVisual, {}});
+        {"bracket", flange, make_translation(0.0, 0.0, 0.01), Cylinder{0.03, 0.012}, Look::Role::kVisual, kDark});
+    constexpr Color kColors[] = {
+        {0.25, 0.45, 0.70, 1.0}, {0.45, 0.65, 0.85, 1.0}, {0.90, 0.80, 0.45, 1.0}, {0.75, 0.30, 0.22, 1.0}};
+    for (std::size_t i = 0; i < run->cell.dishes.size(); ++i) {
+      const Dish& dish = run->cell.dishes[i];
+      looks.push_back({dish.name, dish.body, {}, dish.look, Look::Role::kVisual, kColors[i]});
+    }
     return looks;
   };
   return scene;
@@ -277,10 +270,11 @@ Scene make_piling(const std::vector<double>& given, std::uint64_t /*seed*/) {
 }  // namespace
 
 SceneInfo describe_dish_piling() {
-  return {"dish_piling",
-          "a Panda with an Allegro hand piles bowls, a plate and a heavy pot (needs example-robot-data)",
-          {{"pot", 5.0, "mass of the pot [kg]"}, {"mu", 0.3, "friction coefficient of the dishes"}},
-          make_piling};
+  return {
+      "dish_piling",
+      "a Panda with an Allegro hand piles bowls, a plate and a heavy pot (needs example-robot-data)",
+      {{"pot", 5.0, "mass of the pot [kg]", {0.1, 5.0}}, {"mu", 0.3, "friction coefficient of the dishes", {0.1, 1.0}}},
+      make_piling};
 }
 
 }  // namespace almond::scenes

@@ -19,6 +19,7 @@ namespace {
 constexpr double kPelvis = 0.793;  // height of a G1 that stands [m]
 constexpr double kWall = 0.003, kShoulder = 0.095, kNeckBegin = 0.125;
 constexpr double kJarFoot = 0.045, kJarWall = 0.004;
+constexpr int kMostBalls = 60;                       // more of them would leave the bottle on the way
 constexpr double kBottleMass = 0.1, kJarMass = 0.3;  // [kg]
 
 /// Hands above the table, out of the way.
@@ -107,9 +108,9 @@ bool is_bottle_lifted(Simulation& sim) {
 }
 
 Scene make_pouring_scene(const PouringOptions& options) {
-  constexpr int kMost = 60;  // more of them would leave the bottle on the way
-  require(options.balls >= 1 && options.balls <= kMost,
-          "scene \"pouring\": balls is " + std::to_string(options.balls) + ", expected 1 to " + std::to_string(kMost));
+  require(
+      options.balls >= 1 && options.balls <= kMostBalls,
+      "scene \"pouring\": balls is " + std::to_string(options.balls) + ", expected 1 to " + std::to_string(kMostBalls));
   require(options.grip > 0.0 && std::isfinite(options.grip),
           "scene \"pouring\": grip is " + to_text(options.grip) + ", expected > 0");
   require(options.stiffness > 0.0 && std::isfinite(options.stiffness),
@@ -149,9 +150,9 @@ SceneInfo describe_pouring() {
   const PouringOptions defaults;
   return {"pouring",
           "a humanoid takes a bottle of heavy balls and pours them into a jar (needs example-robot-data)",
-          {{"balls", static_cast<double>(defaults.balls), "number, 60 at most"},
-           {"grip", defaults.grip, "torque of a finger [N m]"},
-           {"stiffness", defaults.stiffness, "of the finger joints [N m/rad]"}},
+          {{"balls", static_cast<double>(defaults.balls), "number", {1.0, kMostBalls, true}},
+           {"grip", defaults.grip, "torque of a finger [N m]", {.low = 0.0, .above = true}},
+           {"stiffness", defaults.stiffness, "of the finger joints [N m/rad]", {.low = 0.0, .above = true}}},
           [](const std::vector<double>& v, std::uint64_t) {
             return make_pouring_scene({static_cast<int>(v[0]), v[1], v[2]});
           }};

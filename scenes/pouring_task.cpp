@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "almond/task/inverse_kinematics.hpp"
+#include "almond/task/arm.hpp"
 
 namespace almond::scenes {
 namespace {
@@ -56,17 +56,8 @@ void take(Pouring& p, Simulation& sim) {
 
 /// One step along the way of the tool: inverse kinematics from where the drives were told to be before.
 void lead(Pouring& p, Simulation& sim, double t) {
-  const double dt = sim.options().dt;
-  const std::vector<int>& joints = p.g1.right.joints;
-  IkOptions options;
-  options.position_tol = options.rotation_tol = 1e-6;
-  options.restarts = 0;  // an arm that jumps to another answer is of no use
-  options.max_iterations = 20;
-  const IkResult ik = solve_ik(sim.model(), p.q, joints, {{p.tool, sample(p.way, t + dt).X}}, options);
-  const VecX now = positions_of(sim.model(), ik.q, joints), before = positions_of(sim.model(), p.q, joints);
-  set_targets(p.g1.right.drives, now, (now - before) / dt, sim.inputs());
-  p.ik_error = std::max(p.ik_error, ik.position_error);
-  p.q = ik.q;
+  const Pose goal = sample(p.way, t + sim.options().dt).X;
+  p.ik_error = std::max(p.ik_error, lead_hand(sim, {p.tool, p.g1.right.drives}, goal, p.q).position_error);
 }
 
 /// Leads the tool from where the drives were told it to be to `goal(that pose)`, then waits.

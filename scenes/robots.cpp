@@ -3,7 +3,6 @@
 #include "almond/load/installed_robots.hpp"
 #include "almond/load/urdf.hpp"
 #include "almond/sim/overlaps.hpp"
-#include "almond/task/inverse_kinematics.hpp"
 
 namespace almond::scenes {
 namespace {
@@ -17,6 +16,7 @@ FileOptions file_options(const PandaOptions& options) {
   file.X_WF = options.X_WF;
   file.base = Base::kFixed;
   if (!options.hand) file.without = {"panda_hand"};
+  if (options.hand) file.joints["panda_finger_joint1"] = options.finger;
   for (int i = 0; i < 7; ++i) file.joints["panda_joint" + std::to_string(i + 1)] = options.q[i];
   return file;
 }
@@ -40,7 +40,7 @@ Panda add_panda(ModelBuilder& builder, const PandaOptions& options) {
       panda.drives.push_back(add_impedance_drive(
           builder, motor.joint, {options.stiffness[k], options.damping[k], motor.effort}, options.q[k]));
     } else {
-      panda.gripper.fingers.push_back({add_impedance_drive(builder, motor.joint, kFinger, 0.0), 0.0, -1.0});
+      panda.gripper.fingers.push_back({add_impedance_drive(builder, motor.joint, kFinger, options.finger), 0.0, -1.0});
     }
   }
   return panda;
@@ -56,15 +56,16 @@ std::vector<Look> read_looks(const std::string& file, FileOptions options) {
   return looks;
 }
 
-std::vector<Look> panda_looks(const PandaOptions& options) { return read_looks(kPandaFile, file_options(options)); }
+std::vector<Look> panda_looks(const PandaOptions& options) {
+  constexpr Color kWhite = {0.93, 0.94, 0.95, 1.0};
+  std::vector<Look> looks = read_looks(kPandaFile, file_options(options));
+  for (Look& look : looks) look.color = look.name.find("finger") == std::string::npos ? kWhite : kDark;
+  return looks;
+}
 
-void aim_arm(Simulation& sim, const Panda& panda, const BodyFrame& frame, const Pose& goal, VecX& q) {
-  IkOptions options;
-  options.restarts = 0;  // the way is smooth: the last answer is near
-  const VecX before = positions_of(sim.model(), q, panda.joints);
-  q = solve_ik(sim.model(), q, panda.joints, {{frame, goal}}, options).q;
-  const VecX now = positions_of(sim.model(), q, panda.joints);
-  set_targets(panda.drives, now, (now - before) / sim.options().dt, sim.inputs());
+void paint(const Model& model, int body, const Color& color, std::vector<Look>& looks) {
+  for (const Geom& geom : model.geoms)
+    if (geom.body == body) looks.push_back({geom.name, body, geom.X_BG, geom.shape, Look::Role::kVisual, color});
 }
 
 void push_arm(Simulation& sim, const Panda& panda, const BodyFrame& frame, const Vec3& force) {

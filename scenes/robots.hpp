@@ -18,6 +18,7 @@ struct PandaOptions {
   bool hand = false;  // with its own hand and fingers
   std::string name;   // "name/" before all names; empty: nothing
   std::array<double, 7> q = kPandaReady;
+  double finger = 0.04;  // of each finger, from where they meet [m]: wide open
   // Of the joints, as in Franka's own examples of impedance control [N m/rad, N m s/rad].
   std::array<double, 7> stiffness = {600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0};
   std::array<double, 7> damping = {50.0, 50.0, 50.0, 50.0, 30.0, 25.0, 15.0};
@@ -37,12 +38,12 @@ Panda add_panda(ModelBuilder& builder, const PandaOptions& options);
 
 /// What is only seen of a robot of example-robot-data, without the shapes that collide.
 [[nodiscard]] std::vector<Look> read_looks(const std::string& file, FileOptions options);
-/// How it looks, where it is the first robot of a model.
+/// How it looks, where it is the first robot of a model: white, as Franka's are, with dark fingers.
 [[nodiscard]] std::vector<Look> panda_looks(const PandaOptions& options);
 
-/// Targets of the arm for the end of the next step: the frame at `goal`. `q` is the plan so far, of the whole model; it
-/// goes on from there, and stays the nearest where the goal is out of reach.
-void aim_arm(Simulation& sim, const Panda& panda, const BodyFrame& frame, const Pose& goal, VecX& q);
+inline constexpr Color kDark = {0.20, 0.21, 0.23, 1.0}, kBrass = {0.80, 0.62, 0.25, 1.0};
+/// The shapes that a body collides with, in a colour.
+void paint(const Model& model, int body, const Color& color, std::vector<Look>& looks);
 
 /// Torques of the arm that push with `force` at the frame [N, world]. A target off the frame would push in other
 /// directions as well, since an arm that is soft in its joints is not equally soft in all of them.

@@ -24,11 +24,22 @@ struct Outcome {
   std::string reached = {};  // how far a task came and what stopped it; empty: the scene has none
 };
 
+/// What a parameter may be: low to high, or above low.
+struct Range {
+  double low = -1e6, high = 1e6;
+  bool whole = false, above = false;
+
+  [[nodiscard]] bool has(double value) const;  // false for NaN
+};
+/// "0.1 to 8", "a whole number from 1 to 60", "> 0", ">= 0".
+[[nodiscard]] std::string expected_text(const Range& range);
+
 /// What a scene can be given: `--set name=value`.
 struct Parameter {
   std::string name;
   double value;      // the default
   std::string text;  // what it means, with its unit
+  Range range = {};
 };
 
 struct Scene {

@@ -363,60 +363,67 @@ Scene make_quadrupeds(const Values& values, std::uint64_t seed) {
 }
 
 std::vector<SceneInfo> list_scenes() {
-  const Parameter mu{"mu", 0.5, "friction coefficient"};
+  const Range count{1.0, 20000.0, true}, not_negative{0.0}, positive{.low = 0.0, .above = true};
+  const Parameter mu{"mu", 0.5, "friction coefficient", not_negative};
   return {
       {"slope",
        "a cube on an inclined plane, near the friction angle",
-       {{"ratio", 0.95, "tan(angle) / mu"}, mu, {"speed", 0.0, "start, down the slope [m/s]"}},
+       {{"ratio", 0.95, "tan(angle) / mu", not_negative}, mu, {"speed", 0.0, "start, down the slope [m/s]"}},
        make_slope},
       {"slide",
        "a cube sliding to rest on flat ground",
-       {{"ratio", 0.0, "tan(angle) / mu"}, mu, {"speed", 6.0, "start [m/s]"}},
+       {{"ratio", 0.0, "tan(angle) / mu", not_negative}, mu, {"speed", 6.0, "start [m/s]"}},
        make_slope},
       {"tower",
        "light cubes under a heavy one",
-       {{"cubes", 10.0, "light cubes of 0.1 kg"},
-        {"top", 5.0, "mass of the one on top [kg]"},
-        {"mu", 0.6, "friction coefficient"}},
+       {{"cubes", 10.0, "light cubes of 0.1 kg", count},
+        {"top", 5.0, "mass of the one on top [kg]", positive},
+        {"mu", 0.6, "friction coefficient", not_negative}},
        make_tower},
       {"gripper",
        "two pads hold a cube by friction, and shake it",
-       {{"mass", 0.2, "of the cube [kg]"},
-        {"squeeze", 1.1, "times the least force that holds"},
+       {{"mass", 0.2, "of the cube [kg]", positive},
+        {"squeeze", 1.1, "times the least force that holds", positive},
         {"shake", 0.0, "peak acceleration of the hand [g]"}},
        make_gripper},
       {"cup",
        "the same hand holds a cup full of heavy balls",
-       {{"balls", 45.0, "number"}, {"squeeze", 1.5, "times the least force that holds"}},
+       {{"balls", 45.0, "number", count}, {"squeeze", 1.5, "times the least force that holds", positive}},
        make_cup},
       {"dishes", "bowl, bowl, plate and a 5 kg pot on top, made of boxes", {}, make_dishes},
       {"pile",
        "bowl, bowl, plate and a heavy pot, by signed distance functions",
-       {{"pot", 5.0, "mass of the pot [kg]"}, {"mu", 0.4, "friction coefficient"}},
+       {{"pot", 5.0, "mass of the pot [kg]"}, {"mu", 0.4, "friction coefficient", not_negative}},
        make_pile},
       {"nut",
        "a nut on its bolt, free to turn",
        {{"size", 48.0, "M48, M20, ... [mm]"},
-        {"mu", 0.02, "friction coefficient"},
+        {"mu", 0.02, "friction coefficient", not_negative},
         {"push", 0.0, "down along the axis [N]"},
         {"torque", 0.0, "about the axis [N m]"}},
        make_nut},
       {"bowl",
        "a ball in a round bowl",
-       {{"angle", 0.5, "up its side [rad]"}, {"mu", 0.5, "friction coefficient"}},
+       {{"angle", 0.5, "up its side [rad]"}, {"mu", 0.5, "friction coefficient", not_negative}},
        make_bowl_scene},
-      {"pour", "heavy balls thrown into a cup", {{"balls", 45.0, "number"}, {"speed", 3.0, "[m/s]"}}, make_pour},
+      {"pour", "heavy balls thrown into a cup", {{"balls", 45.0, "number", count}, {"speed", 3.0, "[m/s]"}}, make_pour},
       {"bottle",
        "heavy balls poured from a bottle into a jar",
-       {{"balls", 45.0, "number"}},
+       {{"balls", 45.0, "number", count}},
        [](const Values& v, std::uint64_t) { return make_bottle_scene(static_cast<int>(v[0])); }},
-      {"ball", "a ball dropped on the ground", {{"height", 0.5, "[m]"}, {"restitution", 0.0, "0 to 1"}}, make_ball},
+      {"ball",
+       "a ball dropped on the ground",
+       {{"height", 0.5, "[m]", not_negative}, {"restitution", 0.0, "0 to 1"}},
+       make_ball},
       {"rolling", "a ball thrown along the ground until it rolls", {{"speed", 1.0, "[m/s]"}}, make_rolling},
       {"cradle",
        "balls in a row, hit by the first",
-       {{"balls", 5.0, "number"}, {"gap", 0.0, "between them [m]"}},
+       {{"balls", 5.0, "number", count}, {"gap", 0.0, "between them [m]", not_negative}},
        make_cradle},
-      {"spheres", "heavy balls of 5 mm radius poured into a box", {{"count", 200.0, "number of balls"}}, make_spheres},
+      {"spheres",
+       "heavy balls of 5 mm radius poured into a box",
+       {{"count", 200.0, "number of balls", count}},
+       make_spheres},
       {"pendulum",
        "a rod on a hinge",
        {{"angle", 0.5, "from hanging down [rad]"}},
@@ -439,13 +446,13 @@ std::vector<SceneInfo> list_scenes() {
        make_four_bar},
       {"painleve",
        "a rod sliding on its tip, rougher than rigid statics allows",
-       {{"mu", 1.8, "friction coefficient"}},
+       {{"mu", 1.8, "friction coefficient", not_negative}},
        [](const Values& v, std::uint64_t) { return begin(make_painleve_model(v[0]), 480); }},
       {"joint_stop",
        "an arm that swings into its joint limit",
        {{"speed", 10.0, "[rad/s]"}},
        [](const Values& v, std::uint64_t) { return begin(make_stop_model(v[0]), 240); }},
-      {"quadrupeds", "limp four-legged robots dropped in a heap", {{"robots", 8.0, "number"}}, make_quadrupeds},
+      {"quadrupeds", "limp four-legged robots dropped in a heap", {{"robots", 8.0, "number", count}}, make_quadrupeds},
       describe_bolt_nut_assembly(),
       describe_bolt_nut_regrasp(),
       describe_dish_piling(),
@@ -454,6 +461,18 @@ std::vector<SceneInfo> list_scenes() {
 }
 
 }  // namespace
+
+bool Range::has(double value) const {
+  return (above ? value > low : value >= low) && value <= high && (!whole || value == std::floor(value));
+}
+
+std::string expected_text(const Range& range) {
+  const Range any;
+  const std::string low = to_text(range.low);
+  if (range.low == any.low && range.high == any.high) return "a finite value below 1e6";
+  if (range.high == any.high) return (range.above ? "> " : ">= ") + low;
+  return (range.whole ? "a whole number from " : range.above ? "above " : "") + low + " to " + to_text(range.high);
+}
 
 double offset_in_hand(Simulation& sim, const std::string& body) {
   const Kinematics& kin = sim.kinematics();
@@ -490,21 +509,11 @@ Scene make_scene(const std::string& name, const std::vector<std::pair<std::strin
     const std::string near = found == names.end() ? nearest_name(key, names) : "";
     require(found != names.end(), "scene " + quote(name) + " has no parameter " + quote(key) +
                                       (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
-    require(std::isfinite(value) && std::abs(value) < 1e6,
-            "scene " + quote(name) + ": " + key + " is " + to_text(value) + ", expected a finite value below 1e6");
-    values[static_cast<std::size_t>(found - names.begin())] = value;
-  }
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool count = names[i] == "cubes" || names[i] == "balls" || names[i] == "count" || names[i] == "robots";
-    require(!count || (values[i] >= 1.0 && values[i] <= 20000.0 && values[i] == std::floor(values[i])),
-            "scene " + quote(name) + ": " + names[i] + " is " + to_text(values[i]) +
-                ", expected a whole number from 1 to 20000");
-    const bool sign = names[i] == "mu" || names[i] == "ratio" || names[i] == "height" || names[i] == "gap";
-    require(!sign || values[i] >= 0.0,
-            "scene " + quote(name) + ": " + names[i] + " is " + to_text(values[i]) + ", expected >= 0");
-    const bool positive = names[i] == "top" || names[i] == "mass" || names[i] == "squeeze" || names[i] == "grip";
-    require(!positive || values[i] > 0.0,
-            "scene " + quote(name) + ": " + names[i] + " is " + to_text(values[i]) + ", expected > 0");
+    const auto i = static_cast<std::size_t>(found - names.begin());
+    const Range& range = info.parameters[i].range;
+    require(range.has(value),
+            "scene " + quote(name) + ": " + key + " is " + to_text(value) + ", expected " + expected_text(range));
+    values[i] = value;
   }
   Scene scene = info.make(values, seed);
   scene.name = name;

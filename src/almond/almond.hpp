@@ -12,6 +12,7 @@
 #include "almond/sim/step.hpp"
 #include "almond/solver/certificate.hpp"
 #include "almond/solver/solve.hpp"
+#include "almond/task/arm.hpp"
 #include "almond/task/gripper.hpp"
 #include "almond/task/impedance.hpp"
 #include "almond/task/inverse_kinematics.hpp"

@@ -65,7 +65,9 @@ Simulation& sim = *static_cast<Simulation*>(nullptr);
 const Model& model = sim.model();
 const VecX q; const std::vector<int> joints; const int hand = 0; const Pose X_HF, X_WF;
 const auto move = [](Simulation&, double) {}; const auto push = move;
-const auto pressed = [](Simulation&, double) { return true; };
+const auto pressed = [](Simulation&, double) { return Check{"force_N", 11.0, 10.0}; };
+const Arm arm; const Gripper gripper; const int cube = 0; const double kQuarter = 1.5707963;
+const auto at = [](double, double z) { return make_translation(0.5, 0.0, z); };
 const auto standing = [](Simulation&) { return std::vector<Check>{{"height_mm", 20.5, 20.0, 21.0}}; };
 """,
 }
@@ -95,6 +97,14 @@ def test_cpp_compiles(tmp_path):
     command = [*shlex.split(compiler), "-std=c++20", "-fsyntax-only", f"-I{ROOT}/src", f"-I{ROOT}", f"-I{tmp_path}", f"-isystem{eigen}", source]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr[:4000]
+
+
+def test_the_example_of_tasks_is_the_one_that_is_built():
+    """Its block is a part of the program, line by line; the program has 60 lines."""
+    program = (ROOT / "examples/pick/pick.cpp").read_text(encoding="utf-8")
+    blocks = [block.code for block in blocks_of(ROOT / "docs/tasks.md") if "move_hand(" in block.code]
+    assert len(blocks) == 1 and "\n".join("  " + line for line in blocks[0].splitlines()) in program
+    assert len(program.splitlines()) <= 60
 
 
 def help_of(*command):

@@ -222,7 +222,29 @@ TEST_F(Builder, RefusesGeoms) {
                                                  HeightGrid{2, 2, 1.0, 1.0, std::vector<double>(4, 0.0)})})})
     refuses([&] { builder.add_solid("new", shape, 1.0, {}); },
             {"body \"new\"", std::string("a ") + shape_name(shape) + " has no finite volume", "expected a solid"});
+  const Joint hinge = make_joint(JointKind::kRevolute, Vec3::UnitY(), {}, "hinge");
+  refuses([&] { builder.add_link("new", lower, hinge, Sphere{0.1}, 1.0, {}, Material{-1.0, 0.0}); }, {"mu is -1"});
+  refuses([&] { builder.add_link("new", lower, hinge, Sphere{0.1}, 1.0, make_translation(kNaN, 0.0, 0.0)); },
+          {"body \"new\"", "X_BG", "nan"});
+  refuses([&] { builder.add_link("new", 17, hinge, Sphere{0.1}, 1.0); }, {"body \"new\"", "parent 17 does not exist"});
+  EXPECT_EQ(error_of([&] { builder.add_link("link", lower, hinge, Sphere{0.1}, 1.0); }), "");
   EXPECT_EQ(error_of([&] { builder.add_solid("new", Sphere{0.1}, 1.0, {}); }), "");
+}
+
+TEST_F(Builder, ALinkHasTheInertiaOfItsShapeWhereItIs) {
+  const Vec3 h(0.2, 0.03, 0.02), at(0.3, 0.1, -0.2);
+  const double mass = 1.7;
+  const Pose X = make_rotation(Vec3(1.0, 2.0, -1.0).normalized(), 0.7, at);
+  const int link = builder.add_link("link", upper, make_joint(JointKind::kPrismatic, Vec3::UnitX()), Box{h}, mass, X);
+  const Body& body = builder.so_far().bodies[link];
+  EXPECT_EQ(body.parent, upper);
+  EXPECT_EQ(builder.so_far().joints[link].kind, JointKind::kPrismatic);
+  EXPECT_LT((body.com - at).norm(), 1e-15);
+  // About any axis: ∑ a² m/3 (h² - hₖ²) over the edges, with the axis's components a along them.
+  const Vec3 axis = Vec3(0.3, -0.5, 0.8).normalized(), along = X.R.transpose() * axis;
+  const double exact = mass / 3.0 * (h.squaredNorm() - along.cwiseProduct(h).squaredNorm());
+  EXPECT_NEAR(axis.dot(body.inertia * axis), exact, 1e-15);
+  EXPECT_LT((builder.so_far().geoms.back().X_BG.p - at).norm(), 1e-15);
 }
 
 TEST_F(Builder, SaysWhatOverflows) {

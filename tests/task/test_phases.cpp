@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "almond/base/check.hpp"
 #include "almond/task/phases.hpp"
 #include "tests/sim/sim_fixture.hpp"
 
@@ -30,7 +31,9 @@ TEST(Phases, LastAsLongAsTheySay) {
   Task task;
   task.phases = {{.name = "a", .duration = 10.0 / 240.0, .act = letter('a')},
                  {.name = "b", .duration = 5.0 / 240.0, .act = letter('b')},
-                 {.name = "c", .act = letter('c'), .done = [](Simulation&, double t) { return t > 2.5 / 240.0; }}};
+                 {.name = "c", .act = letter('c'), .done = [](Simulation&, double t) {
+                    return Check{"t_s", t, 2.5 / 240.0};
+                  }}};
   EXPECT_EQ(run(task, sim), 18);
   EXPECT_TRUE(task.done());
   EXPECT_EQ(order, std::string(10, 'a') + std::string(5, 'b') + std::string(3, 'c'));
@@ -62,9 +65,20 @@ TEST(Phases, AFailedCheckIsSaidWithItsValue) {
 TEST(Phases, AnEndThatDoesNotComeIsAFailure) {
   Simulation sim = make_falling_ball();
   Task task;
-  task.phases = {{.name = "wait", .duration = 0.5, .done = [](Simulation&, double) { return false; }}};
+  task.phases = {{.name = "wait",
+                  .duration = 0.5,
+                  .done =
+                      [](Simulation& s, double) {
+                        return Check{"fallen_m", -s.state().q[2], 2.0};
+                      },
+                  .check =
+                      [](Simulation&) {
+                        return std::vector<Check>{{"lost", 3.0, -kInfinity, 0.0}};
+                      }}};
   EXPECT_EQ(run(task, sim), 120);
-  EXPECT_EQ(describe(task), "phase 1 of 1, wait: not at its end after 0.5 s");
+  // g/2 t (t + dt) of semi-implicit Euler
+  EXPECT_EQ(describe(task), "phase 1 of 1, wait: fallen_m is " + to_text(0.25 * 9.81 * (0.5 + 1.0 / 240.0)) +
+                                ", expected at least 2 after 0.5 s, lost is 3, expected at most 0");
 }
 
 TEST(Phases, ChecksInWords) {

@@ -240,27 +240,37 @@ int ModelBuilder::add_geom(const GeomSpec& spec) {
 
 int ModelBuilder::add_solid(const std::string& name, const Shape& shape, double mass, const Pose& X_WB,
                             const Material& material) {
+  Joint free;
+  free.X_PJ = X_WB;
+  return add_link(name, kGround, free, shape, mass, {}, material);
+}
+
+int ModelBuilder::add_link(const std::string& name, int parent, const Joint& joint, const Shape& shape, double mass,
+                           const Pose& X_BG, const Material& material) {
   const std::string place = label("body", name, model_.bodies.size());
   check_shape(shape, place);
+  check_pose(X_BG, place, "X_BG");
   require(std::isfinite(mass) && mass > 0.0, place + ": mass is " + to_text(mass) + ", expected finite and > 0");
   const MassProperties unit = unit_solid(shape, place);
   BodySpec spec;
   spec.name = name;
-  spec.joint.X_PJ = X_WB;
+  spec.parent = parent;
+  spec.joint = joint;
   spec.mass = mass;
-  spec.com = unit.com;
-  spec.inertia = unit.inertia * (mass / unit.mass);
+  spec.com = X_BG * unit.com;
+  spec.inertia = X_BG.R * unit.inertia * (mass / unit.mass) * X_BG.R.transpose();
   require(spec.inertia.allFinite(), place + ": the inertia of a " + shape_name(shape) + " of mass " + to_text(mass) +
                                         " overflows, expected a smaller mass or shape");
   GeomSpec geom;
   geom.shape = shape;
+  geom.X_BG = X_BG;
   geom.material = material;
   geom.body = add_body(spec);
   try {
     add_geom(geom);
   } catch (const Error&) {  // refused as a whole
     names_.body.erase(name);
-    names_.joint.erase(name);
+    names_.joint.erase(model_.joints.back().name);
     model_.bodies.pop_back();
     model_.joints.pop_back();
     start_q_.pop_back();

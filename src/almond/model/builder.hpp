@@ -48,6 +48,9 @@ class ModelBuilder {
   /// A free body that fills one shape evenly. Returns the body.
   int add_solid(const std::string& name, const Shape& shape, double mass, const Pose& X_WB,
                 const Material& material = {});
+  /// The same on a joint of its parent, the shape at X_BG in the body: a link of a robot.
+  int add_link(const std::string& name, int parent, const Joint& joint, const Shape& shape, double mass,
+               const Pose& X_BG = {}, const Material& material = {});
   /// A shape that cannot move. Returns the geom.
   int add_ground(const Shape& shape, const Pose& X_WG = {}, const Material& material = {});
 

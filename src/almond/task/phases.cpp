@@ -5,10 +5,9 @@
 namespace almond {
 namespace {
 
-bool is_done(const Phase& phase, Simulation& simulation, double t) {
-  // Half a step: a duration of n steps lasts n steps, whatever rounding does to the sum of them.
-  const bool late = t >= phase.duration - 0.5 * simulation.options().dt;
-  return phase.done ? phase.done(simulation, t) : late;
+/// Half a step: a duration of n steps lasts n steps, whatever rounding does to the sum of them.
+bool is_late(const Phase& phase, const Simulation& simulation, double t) {
+  return t >= phase.duration - 0.5 * simulation.options().dt;
 }
 
 void end_phase(Task& task, Simulation& simulation) {
@@ -43,12 +42,14 @@ void advance(Task& task, Simulation& simulation) {
       if (phase.begin) phase.begin(simulation);
     }
     const double t = simulation.state().time - task.began;
-    if (is_done(phase, simulation, t)) {
+    const bool late = is_late(phase, simulation, t);
+    const Check end = phase.done ? phase.done(simulation, t) : Check{"", late ? 1.0 : 0.0, 1.0};
+    if (end.good()) {
       end_phase(task, simulation);
       continue;
     }
-    if (t >= phase.duration - 0.5 * simulation.options().dt) {
-      task.failure = "not at its end after " + to_text(phase.duration) + " s";
+    if (late) {
+      task.failure = to_text(end) + " after " + to_text(phase.duration) + " s";
       for (const Check& check : phase.check ? phase.check(simulation) : std::vector<Check>{})
         if (!check.good()) task.failure += ", " + to_text(check);
       return;

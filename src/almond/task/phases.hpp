@@ -32,8 +32,9 @@ struct Phase {
   std::function<void(Simulation&)> begin = {};
   /// Before each step, with the time since the phase began. May be empty.
   std::function<void(Simulation&, double t)> act = {};
-  /// Whether it is at its end. May be empty. Where it is given and `duration` passes first, the phase has failed.
-  std::function<bool(Simulation&, double t)> done = {};
+  /// It is at its end when this holds. May be empty. Where it is given and `duration` passes first, the phase has
+  /// failed, with the figure that it came to.
+  std::function<Check(Simulation&, double t)> done = {};
   /// What must hold at its end. May be empty.
   std::function<std::vector<Check>(Simulation&)> check = {};
 };
