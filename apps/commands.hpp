@@ -3,6 +3,8 @@
 // exit code. It is called after the command line has been read.
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -11,6 +13,16 @@ class App;
 namespace almond::app {
 
 using Action = std::function<int()>;
+
+/// A command line that was read.
+struct Understood {
+  Action action;        // empty: there is nothing to do but to say `message`
+  std::string message;  // one line on what was not understood, or the help or version that was asked for
+  int code = 0;         // exit code of the message
+};
+
+/// Reads the arguments (without the program's name) and runs nothing.
+[[nodiscard]] Understood understand(const std::vector<std::string>& arguments);
 
 Action add_solve_command(CLI::App& command);
 Action add_demo_command(CLI::App& command);

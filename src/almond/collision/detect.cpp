@@ -162,7 +162,7 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
     sort_points(manifold.points);
     contacts.suspicious += manifold.suspicious;
     const Material material = combine(model, i, k);
-    const auto make = [&](const ManifoldPoint& point) {
+    const auto make = [&, i = i, k = k](const ManifoldPoint& point) {
       return ContactPoint{
           i, k, a.body, b.body, point.p, point.n, point.gap, material.mu, material.restitution, point.feature};
     };

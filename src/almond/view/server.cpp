@@ -1,9 +1,13 @@
 #include "almond/view/server.hpp"
 
 #include <httplib.h>
+#include <poll.h>
+#include <sys/random.h>
 
+#include <array>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <set>
 #include <thread>
@@ -19,7 +23,10 @@ constexpr int kMostStreams = 48;                // each holds a thread
 constexpr std::size_t kThreads = 64;            // so some are left for everything else
 constexpr time_t kKeepAliveS = 1;               // a connection that waits for a further request holds a thread, too
 constexpr std::size_t kLargestCommand = 65536;  // bytes
-constexpr double kQuietMs = 1000.0;             // a stream without news says so after this long
+constexpr std::size_t kLargestRequest = kLargestCommand + 16384;  // bytes, with all headers
+constexpr std::chrono::seconds kSlowestRequest{10};               // from its first byte to its last
+constexpr int kSlowestWriteMs = 5000;
+constexpr double kQuietMs = 1000.0;  // a stream without news says so after this long
 
 bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host == "localhost" || host == "::1"; }
 
@@ -42,11 +49,151 @@ std::string in_brackets(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
 }
 
+/// 128 random bits, for an address that nobody guesses.
+std::string make_token() {
+  std::array<unsigned char, 16> bits;
+  require(getrandom(bits.data(), bits.size(), 0) == static_cast<ssize_t>(bits.size()), "no random numbers to be had");
+  std::string text;
+  for (const unsigned char byte : bits)
+    for (const int digit : {byte >> 4, byte & 15}) text += "0123456789abcdef"[digit];
+  return text;
+}
+
+/// Takes as long for a wrong answer as for a nearly right one.
+bool same_token(const std::string& a, const std::string& b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  return difference == 0;
+}
+
+// What the library asks of a connection; its releases differ in which of these they know, so none says `override`.
+class Connection : public httplib::Stream {
+ public:
+  [[nodiscard]] bool is_readable() const { return true; }
+  [[nodiscard]] bool is_writable() const { return true; }
+  [[nodiscard]] bool wait_readable() const { return true; }
+  [[nodiscard]] bool wait_writable() const { return is_writable(); }
+  [[nodiscard]] time_t duration() const { return 0; }
+  void get_remote_ip_and_port(std::string& ip, int& port) const { set_nowhere(ip, port); }
+  void get_local_ip_and_port(std::string& ip, int& port) const { set_nowhere(ip, port); }
+  [[nodiscard]] socket_t socket() const { return INVALID_SOCKET; }
+
+ private:
+  static void set_nowhere(std::string& ip, int& port) {
+    ip.clear();
+    port = 0;
+  }
+};
+
+bool wait_for(socket_t socket, short what, int timeout_ms) {
+  pollfd poll_socket{socket, what, 0};
+  return poll(&poll_socket, 1, timeout_ms) > 0 && (poll_socket.revents & what) != 0;
+}
+
+/// One request over a socket. The library limits the body it is told of in advance, but neither one that comes in
+/// chunks nor the number of headers: here all of a request is counted, and has to be there in time.
+class Request : public Connection {
+ public:
+  explicit Request(socket_t socket) : socket_(socket) {}
+
+  [[nodiscard]] bool is_writable() const { return wait_for(socket_, POLLOUT, kSlowestWriteMs); }
+  ssize_t read(char* to, std::size_t size) {
+    if (at_ == got_) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now()).count();
+      const std::size_t most = std::min(buffer_.size(), kLargestRequest - total_);
+      if (most == 0 || left <= 0 || !wait_for(socket_, POLLIN, static_cast<int>(left))) return -1;
+      const ssize_t count = recv(socket_, buffer_.data(), most, 0);
+      if (count <= 0) return count;
+      at_ = 0;
+      got_ = static_cast<std::size_t>(count);
+      total_ += got_;
+    }
+    const std::size_t count = std::min(size, got_ - at_);
+    std::copy_n(buffer_.data() + at_, count, to);
+    at_ += count;
+    return static_cast<ssize_t>(count);
+  }
+  ssize_t write(const char* from, std::size_t size) {
+    return is_writable() ? send(socket_, from, size, MSG_NOSIGNAL) : -1;
+  }
+  [[nodiscard]] socket_t socket() const { return socket_; }
+  /// Whether the next request has begun to come with this one.
+  [[nodiscard]] bool has_more() const { return at_ < got_; }
+
+ private:
+  socket_t socket_;
+  std::array<char, 4096> buffer_;
+  std::size_t at_ = 0, got_ = 0, total_ = 0;
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + kSlowestRequest;
+};
+
+/// A request from memory.
+class Rehearsal : public Connection {
+ public:
+  Rehearsal(const std::string& bytes, std::size_t most) : rest_(bytes), most_(most) {}
+
+  ssize_t read(char* to, std::size_t size) {
+    const std::size_t count = std::min(size, rest_.size());
+    std::copy_n(rest_.data(), count, to);
+    rest_.remove_prefix(count);
+    return static_cast<ssize_t>(count);
+  }
+  ssize_t write(const char* from, std::size_t size) {
+    if (answer.size() + size > most_) return -1;
+    answer.append(from, size);
+    return static_cast<ssize_t>(size);
+  }
+  std::string answer;
+
+ private:
+  std::string_view rest_;
+  std::size_t most_;
+};
+
+/// The library's server over connections of our own.
+class LimitedServer : public httplib::Server {
+ public:
+  std::string rehearse(const std::string& request, std::size_t most) {
+    Rehearsal rehearsal(request, most);
+    static_cast<void>(serve(rehearsal, true));
+    return std::move(rehearsal.answer);
+  }
+
+ private:
+  bool serve(httplib::Stream& stream, bool last) {
+    bool closed = false;
+    return process(*this, stream, last, closed) && !closed;
+  }
+  /// Later releases want to be told who is there.
+  template <class Self>
+  static bool process(Self& self, httplib::Stream& stream, bool last, bool& closed) {
+    if constexpr (requires { self.process_request(stream, last, closed, nullptr); }) {
+      return self.process_request(stream, last, closed, nullptr);
+    } else {
+      return self.process_request(stream, "", 0, "", 0, last, closed, nullptr);
+    }
+  }
+
+  bool process_and_close_socket(socket_t socket) override {
+    for (std::size_t left = keep_alive_max_count_; left > 0 && svr_sock_ != INVALID_SOCKET; --left) {
+      if (!wait_for(socket, POLLIN, static_cast<int>(1000 * kKeepAliveS))) break;
+      Request request(socket);
+      if (!serve(request, left == 1) || request.has_more()) break;
+    }
+    ::shutdown(socket, SHUT_RDWR);
+    ::close(socket);
+    return true;
+  }
+};
+
 }  // namespace
 
 struct Server::Impl {
-  httplib::Server server;
+  LimitedServer server;
   std::string host, page;
+  std::string token;  // empty: none is asked for
   int port = 0;
   Live* live = nullptr;
   std::atomic<bool> stopping{false};
@@ -66,6 +213,39 @@ struct Server::Impl {
         host == "0.0.0.0" || host == "::";  // asked to listen to everybody: any name of this machine will do
     if (!open && !own) return false;
     return origin.empty() || origin == "http://" + named;
+  }
+
+  [[nodiscard]] std::string cookie() const { return "almond_" + std::to_string(port) + "=" + token; }
+
+  /// A page has it as a cookie, a program says `Authorization: Bearer`.
+  [[nodiscard]] bool has_token(const httplib::Request& request) const {
+    if (token.empty() || same_token(request.get_header_value("Authorization"), "Bearer " + token)) return true;
+    std::string cookies = request.get_header_value("Cookie");
+    while (!cookies.empty()) {
+      const std::size_t end = std::min(cookies.find(';'), cookies.size());
+      if (same_token(cookies.substr(0, end), cookie())) return true;
+      cookies = cookies.substr(std::min(cookies.find_first_not_of("; ", end), cookies.size()));
+    }
+    return false;
+  }
+
+  /// Whether the request may go on to its handler; else the answer is there.
+  [[nodiscard]] bool admit(const httplib::Request& request, httplib::Response& response) const {
+    const auto refuse = [&](int status, const char* why) {
+      response.status = status;
+      response.set_content(why, "text/plain");
+      return false;
+    };
+    if (!is_allowed(request)) return refuse(403, "only pages of this server on this machine are answered\n");
+    if (!token.empty() && request.path == "/" && same_token(request.get_param_value("token"), token)) {
+      // From here on the cookie is enough, and the token is not in the address that people copy and screens show.
+      response.set_header("Set-Cookie", cookie() + "; Path=/; HttpOnly; SameSite=Strict");
+      response.set_redirect("/", 303);
+      return false;
+    }
+    if (!has_token(request)) return refuse(401, "open the address that almond view printed, with its token\n");
+    if (request.has_header("Transfer-Encoding")) return refuse(411, "expected a body of a stated length\n");
+    return true;
   }
 
   template <class Question>
@@ -98,12 +278,12 @@ struct Server::Impl {
     server.set_default_headers({{"Cache-Control", "no-store"},
                                 {"X-Content-Type-Options", "nosniff"},
                                 {"X-Frame-Options", "DENY"},
+                                {"Content-Security-Policy", "frame-ancestors 'none'"},
+                                {"Cross-Origin-Resource-Policy", "same-origin"},
                                 {"Referrer-Policy", "no-referrer"}});
     server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-      if (is_allowed(request)) return httplib::Server::HandlerResponse::Unhandled;
-      response.status = 403;
-      response.set_content("only pages of this server on this machine are answered\n", "text/plain");
-      return httplib::Server::HandlerResponse::Handled;
+      return admit(request, response) ? httplib::Server::HandlerResponse::Unhandled
+                                      : httplib::Server::HandlerResponse::Handled;
     });
     server.Get("/", [this](const httplib::Request&, httplib::Response& response) {
       response.set_content(page, "text/html; charset=utf-8");
@@ -181,6 +361,7 @@ Server::Server(const std::string& host, int port, std::string page, Live* live) 
   impl_->host = host;
   impl_->page = std::move(page);
   impl_->live = live;
+  if (!is_loopback(host)) impl_->token = make_token();
   impl_->set_routes();
   // Without SO_REUSEPORT, which the library sets by itself: two servers would share a port unknowingly.
   impl_->server.set_socket_options([](socket_t socket) {
@@ -198,7 +379,12 @@ int Server::port() const { return impl_->port; }
 
 std::string Server::address() const {
   const bool open = impl_->host == "0.0.0.0" || impl_->host == "::";
-  return "http://" + in_brackets(open ? "localhost" : impl_->host) + ":" + std::to_string(impl_->port) + "/";
+  return "http://" + in_brackets(open ? "localhost" : impl_->host) + ":" + std::to_string(impl_->port) + "/" +
+         (impl_->token.empty() ? "" : "?token=" + impl_->token);
+}
+
+std::string Server::rehearse(const std::string& request, std::size_t most) {
+  return impl_->server.rehearse(request, most);
 }
 
 void Server::stop() {

@@ -11,7 +11,9 @@
 //   POST /api/command    as Live::post() takes it
 //
 // Requests that name another host, or come from a page of another origin, are refused: no web site that happens to be
-// open in the same browser can look in or push anything.
+// open in the same browser can look in or push anything. Bound to another address than this machine's own, it answers
+// only to who has its token: as ?token= of the page, which then has it as a cookie, or as Authorization: Bearer. A
+// request may have 80 kB in all and take 10 seconds to come.
 
 #include <memory>
 #include <string>
@@ -29,7 +31,9 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   [[nodiscard]] int port() const;
-  [[nodiscard]] std::string address() const;  // http://127.0.0.1:8137/
+  [[nodiscard]] std::string address() const;  // http://127.0.0.1:8137/, with ?token=... where one is needed
+  /// The answer to the bytes of one request, without a network: for tests. A longer answer than `most` is cut off.
+  [[nodiscard]] std::string rehearse(const std::string& request, std::size_t most);
   void stop();
 
  private:

@@ -1,0 +1,83 @@
+// What a command line asks for.
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+
+#include "almond/base/text.hpp"
+#include "apps/commands.hpp"
+#include "apps/common.hpp"
+
+namespace almond::app {
+namespace {
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
+  const std::string near = nearest_name(word, known);
+  return near.empty() ? "" : " (did you mean " + near + "?)";
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// One line for what CLI11 could not read.
+std::string describe(const CLI::ParseError& error, const CLI::App& program) {
+  const std::vector<CLI::App*> chosen = program.get_subcommands();
+  const CLI::App& command = chosen.empty() ? program : *chosen.front();
+  const std::string help = "; see almond " + (chosen.empty() ? "" : command.get_name() + " ") + "--help";
+  for (const std::string& extra : program.remaining(true)) {
+    if (extra.rfind("-", 0) == 0) return extra + ": no such option" + suggestion(extra, option_names(command)) + help;
+    return "unexpected argument " + quote(extra) + help;
+  }
+  std::string what = error.what();
+  for (char& c : what) c = c == '\n' ? ' ' : c;
+  return what + help;
+}
+
+}  // namespace
+
+Understood understand(const std::vector<std::string>& arguments) {
+  const auto program = std::make_shared<CLI::App>("Almond: exact Signorini-Coulomb contact for robots", "almond");
+  program->set_version_flag("--version", std::string("almond ") + ALMOND_VERSION);
+  program->get_formatter()->column_width(28);
+  program->require_subcommand(1);
+  const std::map<std::string, std::pair<const char*, Action (*)(CLI::App&)>> commands = {
+      {"demo", {"solve built-in problems with every solver, live, and write a page with the curves", add_demo_command}},
+      {"solve", {"solve contact problems from files and certify the answers", add_solve_command}},
+      {"bench", {"measure solvers, and other people's, against targets", add_bench_command}},
+      {"run", {"simulate a scene or a robot file: figures, trajectory, states, contact problems", add_run_command}},
+      {"view", {"run a scene or a robot file in the browser, live, or show a replay", add_view_command}},
+      {"compare",
+       {"several runs side by side on one page: replays, or a scene by several solvers", add_compare_command}},
+      {"inspect", {"show what a robot or scene file is made of", add_inspect_command}},
+      {"scenes", {"list the scenes, or the parameters of one", add_scenes_command}},
+      {"verify", {"measure laws of physics on this machine: a table of pass and fail", add_verify_command}},
+  };
+  std::map<std::string, Action> actions;
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : commands) {
+    actions[name] = entry.second(*program->add_subcommand(name, entry.first));
+    names.push_back(name);
+  }
+  if (arguments.empty()) return {nullptr, program->help(), kBadInput};
+  const std::string& first = arguments[0];
+  if (first.rfind("-", 0) != 0 && commands.count(first) == 0)
+    return {nullptr, quote(first) + ": no such command" + suggestion(first, names) + "; see almond --help", kBadInput};
+  try {
+    program->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return {nullptr, program->help(), kDone};
+  } catch (const CLI::CallForVersion& version) {
+    return {nullptr, std::string(version.what()) + "\n", kDone};
+  } catch (const CLI::ParseError& error) {
+    return {nullptr, describe(error, *program), kBadInput};
+  }
+  const Action action = actions.at(program->get_subcommands().front()->get_name());
+  return {[program, action] { return action(); }, "", kDone};  // options live as long as the program
+}
+
+}  // namespace almond::app

@@ -1,0 +1,37 @@
+// MJCF, compiled by MuJoCo's library: a world that can be built and stepped, or one line.
+
+#include "almond/load/mjcf.hpp"
+#include "fuzz/robots.hpp"
+
+namespace almond::fuzz {
+
+void read_input(const std::string& input) {
+  if (!have_mujoco()) return;
+  ModelBuilder builder;
+  FileNotes notes;
+  const MjcfFile file = add_mjcf_text(builder, input, mesh_folder(), {}, notes);
+  for (const Keyframe& keyframe : file.keyframes) start_at_keyframe(builder, file, keyframe.name);
+  step_once(builder.build());
+}
+
+std::vector<std::string> make_seeds() {
+  return {
+      repository_file("examples/robot/leg.xml"),
+      R"(<mujoco><option timestep="0.004"/><default><geom friction="0.6"/></default><asset><mesh name="m" file="box.stl"/>
+<hfield name="h" nrow="3" ncol="4" size="1 1 1 0.1" elevation="0 1 2 3 4 5 6 7 8 9 1 2"/></asset><worldbody>
+<geom type="plane" size="1 1 1"/><geom type="hfield" hfield="h" pos="9 0 0"/><body name="a" pos="0 0 1"><freejoint/><geom type="mesh" mesh="m"/>
+<body name="b" pos="0 0 1"><joint name="j" type="hinge" range="-1 1" limited="true" damping="0.1"/>
+<joint name="k" type="slide" axis="1 0 0"/><geom type="capsule" size="0.1 0.2"/></body></body></worldbody>
+<actuator><motor joint="j" gear="2" ctrlrange="-1 1" ctrllimited="true"/><position joint="k" kp="10"/></actuator>
+<keyframe><key name="up" qpos="0 0 1 1 0 0 0 0.1 0.2"/></keyframe></mujoco>)",
+      R"(<mujoco><worldbody><body name="a"><joint name="x" type="ball"/><geom name="g" type="ellipsoid" size="0.1 0.2 0.3"/>
+<site name="s" pos="0 0 1"/></body><body name="b" pos="2 0 0"><joint name="y" axis="0 1 0"/><geom type="cylinder" size="0.1 0.2" condim="1"/>
+<site name="t"/></body></worldbody><tendon><spatial name="l"><site site="s"/><site site="t"/></spatial><fixed name="f"><joint joint="y" coef="2"/>
+</fixed></tendon><equality><connect body1="a" body2="b" anchor="0 0 1"/><joint joint1="y" polycoef="0 1 0 0 0"/></equality>
+<contact><exclude body1="a" body2="b"/></contact></mujoco>)",
+      R"(<mujoco><compiler meshdir="." angle="radian"/><include file="other.xml"/><worldbody><replicate count="3" offset="0.3 0 0"><body>
+<freejoint/><geom size="0.1"/></body></replicate><frame pos="1 0 0"><geom type="box" size="1 1 1"/></frame></worldbody></mujoco>)",
+  };
+}
+
+}  // namespace almond::fuzz
