@@ -1,4 +1,5 @@
 // Bundles the viewer into dist/index.html: one file, with script and style inside and nothing fetched from elsewhere.
+import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +30,21 @@ if (/<\/script|<!--/i.test(script)) throw new Error('the bundle contains text th
 let page = await readFile(join(root, 'src', 'index.html'), 'utf8');
 page = page.replace(/\n\s+/g, '\n');
 page = page.replace('/*STYLE*/', () => style.trim()).replace('/*SCRIPT*/', () => script.trim());
+// Nothing but this script runs, and nothing is fetched but from the page's own server: whatever a replay holds, and
+// wherever it came from.
+const source = page.match(/<script>([^]*)<\/script>/)[1];
+const digest = createHash('sha256').update(source, 'utf8').digest('base64');
+const policy = [
+  "default-src 'none'",
+  `script-src 'sha256-${digest}'`,
+  "style-src 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  'media-src blob:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+page = page.replace('POLICY', () => policy);
 if (page.split(placeholder).length !== 2) throw new Error(`the page must contain ${placeholder} exactly once`);
 await mkdir(join(root, 'dist'), { recursive: true });
 await writeFile(join(root, 'dist', 'index.html'), page);
