@@ -19,7 +19,7 @@ Simulation make_simulation() {
   arm.joint = make_joint(JointKind::kRevolute, Vec3::UnitX());
   arm.joint.lower = -0.1;
   arm.joint.upper = 0.1;
-  arm.joint.friction = 0.1;
+  arm.joint.dry_friction = 0.1;
   arm.mass = 1.0;
   arm.inertia = Mat3::Identity() * 0.01;
   const int body = builder.add_body(arm);

@@ -18,6 +18,7 @@ static_assert(sizeof(hid_t) == sizeof(long long));
 
 // Deflate, the only filter in use, expands by no more than this: a larger dataset is a damaged header.
 constexpr unsigned long long kMaxExpansion = 1032;
+constexpr std::size_t kLargestNumber = 16;  // bytes
 
 /// Closes an HDF5 identifier when it goes out of scope.
 class Handle {
@@ -38,6 +39,22 @@ class Handle {
 
 void silence() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
+/// Whether the name leads to something in this very file: others could be any file of the machine.
+bool is_own_link(hid_t file, const std::string& name) {
+  H5L_info_t info;
+  return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0 &&
+         H5Lget_info(file, name.c_str(), &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_HARD;
+}
+
+/// Whether a dataset's numbers lie in this very file, `bytes` of them as they are or packed.
+bool has_own_data(hid_t dataset, unsigned long long bytes) {
+  const Handle plan(H5Dget_create_plist(dataset), H5Pclose);
+  if (!plan.ok() || H5Pget_external_count(plan.get()) != 0) return false;
+  const H5D_layout_t layout = H5Pget_layout(plan.get());
+  if (layout == H5D_CHUNKED) return bytes / kMaxExpansion <= H5Dget_storage_size(dataset);
+  return (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) && bytes <= H5Dget_storage_size(dataset);
+}
+
 herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
   static_cast<std::vector<std::string>*>(names)->emplace_back(name);
   return 0;
@@ -57,6 +74,7 @@ Hdf5File::~Hdf5File() {
 
 Hdf5File Hdf5File::open(const std::string& path) {
   silence();
+  H5PLset_loading_state(0);  // a file could name filters, which are programs to be loaded
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   require(file >= 0, path + ": cannot be opened as HDF5; the file is damaged or truncated");
   std::error_code code;
@@ -81,9 +99,9 @@ std::string Hdf5File::where(const std::string& name) const { return label_ + ": 
 bool Hdf5File::has(const std::string& name) const {
   // H5Lexists wants every parent to exist: walk down the path.
   for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
-    if (H5Lexists(file_, name.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return false;
+    if (!is_own_link(file_, name.substr(0, slash))) return false;
   }
-  return H5Lexists(file_, name.c_str(), H5P_DEFAULT) > 0;
+  return is_own_link(file_, name);
 }
 
 std::vector<std::string> Hdf5File::members(const std::string& group) const {
@@ -111,9 +129,14 @@ std::vector<Value> Hdf5File::read(const std::string& name) const {
   const H5T_class_t kind = H5Tget_class(type.get());
   require(kind == H5T_INTEGER || (kFloat && kind == H5T_FLOAT),
           where(name) + ": wrong type, expected " + (kFloat ? "floating-point numbers" : "integers"));
+  const std::size_t number = H5Tget_size(type.get());
+  require(number > 0 && number <= kLargestNumber,
+          where(name) + ": numbers of " + std::to_string(number) + " bytes, expected at most " + std::to_string(kLargestNumber));
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
   require(count >= 0 && static_cast<unsigned long long>(count) <= kMaxExpansion * size_,
           where(name) + ": claims " + std::to_string(count) + " values, more than the file can hold");
+  require(count == 0 || has_own_data(dataset.get(), static_cast<unsigned long long>(count) * number),
+          where(name) + ": claims " + std::to_string(count) + " values that are not in the file");
   std::vector<Value> values(static_cast<std::size_t>(count));
   if (values.empty()) return values;
   const herr_t status =
@@ -148,7 +171,8 @@ std::string Hdf5File::text(const std::string& name) const {
   const Handle type(H5Dget_type(dataset.get()), H5Tclose);
   const Handle space(H5Dget_space(dataset.get()), H5Sclose);
   if (!type.ok() || !space.ok() || H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0 ||
-      H5Sget_simple_extent_npoints(space.get()) != 1 || H5Tget_size(type.get()) > kLongest)
+      H5Sget_simple_extent_npoints(space.get()) != 1 || H5Tget_size(type.get()) > kLongest ||
+      !has_own_data(dataset.get(), H5Tget_size(type.get())))
     return {};
   std::string text(H5Tget_size(type.get()), '\0');
   if (H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) return {};

@@ -30,13 +30,17 @@ struct LineAllocator {
 };
 using LineVector = std::vector<double, LineAllocator<double>>;
 
-inline const Lanes& lanes_at(const double* p) { return *reinterpret_cast<const Lanes*>(p); }
-inline Lanes& lanes_at(double* p) { return *reinterpret_cast<Lanes*>(p); }
+inline const Lanes* lanes_pointer(const double* p) { return reinterpret_cast<const Lanes*>(p); }
+inline Lanes* lanes_pointer(double* p) { return reinterpret_cast<Lanes*>(p); }
+// Macros, since Clang forgets the alignment of what a function returns by reference, and faults where it is less than
+// the type's natural one.
+#define lanes_at(p) (*lanes_pointer(p))
 
 using HalfLanes [[gnu::vector_size(32), gnu::aligned(8), gnu::may_alias]] = double;
 
-inline const HalfLanes& half_lanes_at(const double* p) { return *reinterpret_cast<const HalfLanes*>(p); }
-inline HalfLanes& half_lanes_at(double* p) { return *reinterpret_cast<HalfLanes*>(p); }
+inline const HalfLanes* half_lanes_pointer(const double* p) { return reinterpret_cast<const HalfLanes*>(p); }
+inline HalfLanes* half_lanes_pointer(double* p) { return reinterpret_cast<HalfLanes*>(p); }
+#define half_lanes_at(p) (*half_lanes_pointer(p))
 
 /// Σ of the eight lanes, pairwise.
 inline double add_lanes(const Lanes& x) {

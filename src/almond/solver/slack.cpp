@@ -10,8 +10,9 @@ namespace {
 
 using PairLanes [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = double;
 
-inline PairLanes& pair_at(double* p) { return *reinterpret_cast<PairLanes*>(p); }
-inline const PairLanes& pair_at(const double* p) { return *reinterpret_cast<const PairLanes*>(p); }
+inline PairLanes* pair_pointer(double* p) { return reinterpret_cast<PairLanes*>(p); }
+inline const PairLanes* pair_pointer(const double* p) { return reinterpret_cast<const PairLanes*>(p); }
+#define pair_at(p) (*pair_pointer(p))
 
 /// Four contacts with one (kTwo = false) or two sides.
 template <bool kTwo>

@@ -198,6 +198,7 @@ struct Server::Impl {
   Live* live = nullptr;
   std::atomic<bool> stopping{false};
   std::atomic<int> streams{0};
+  double quiet_ms = kQuietMs;
   std::thread thread;
 
   /// A page from elsewhere may reach us by its own name (DNS rebinding) or by ours (a form, a fetch): neither is heard.
@@ -260,7 +261,7 @@ struct Server::Impl {
 
   bool stream(httplib::DataSink& sink, Seen& had) const {
     if (stopping) return false;
-    const std::string snapshot = live->wait_for_snapshot(had.snapshot, kQuietMs);
+    const std::string snapshot = live->wait_for_snapshot(had.snapshot, quiet_ms);
     const std::int64_t world = live->world_number(), controls = live->controls_number();
     std::string text = snapshot.empty() ? ": quiet\n\n" : "data: " + snapshot + "\n\n";
     if (controls != had.controls) text = "event: controls\ndata: " + live->controls() + "\n\n" + text;
@@ -384,6 +385,7 @@ std::string Server::address() const {
 }
 
 std::string Server::rehearse(const std::string& request, std::size_t most) {
+  impl_->quiet_ms = 0.0;  // nobody is there to wait for news
   return impl_->server.rehearse(request, most);
 }
 
