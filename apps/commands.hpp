@@ -33,5 +33,6 @@ Action add_compare_command(CLI::App& command);
 Action add_inspect_command(CLI::App& command);
 Action add_scenes_command(CLI::App& command);
 Action add_verify_command(CLI::App& command);
+Action add_soak_command(CLI::App& command);
 
 }  // namespace almond::app

@@ -56,6 +56,7 @@ Understood understand(const std::vector<std::string>& arguments) {
       {"inspect", {"show what a robot or scene file is made of", add_inspect_command}},
       {"scenes", {"list the scenes, or the parameters of one", add_scenes_command}},
       {"verify", {"measure laws of physics on this machine: a table of pass and fail", add_verify_command}},
+      {"soak", {"push and drive every scene with every solver at random, and check every step", add_soak_command}},
   };
   std::map<std::string, Action> actions;
   std::vector<std::string> names;

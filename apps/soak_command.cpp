@@ -1,0 +1,201 @@
+// `almond soak`: every scene with every solver, pushed and driven at random, every step checked.
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "almond/base/check.hpp"
+#include "almond/base/timer.hpp"
+#include "apps/commands.hpp"
+#include "apps/common.hpp"
+#include "apps/interrupt.hpp"
+#include "bench/report.hpp"
+#include "scenes/soak.hpp"
+
+namespace almond::app {
+namespace {
+
+using scenes::SoakResult;
+
+struct SoakArguments {
+  int steps = 1000000;
+  std::uint64_t seed = 0;
+  std::vector<std::string> cases, solver_names;
+  std::string json;
+  int repeat_steps = 30;
+};
+
+/// A case with a solver, and what it has come to.
+struct Pair {
+  const scenes::SoakCase* which;
+  SolverKind solver;
+  SoakResult result;
+  double seconds = 0.0;
+  std::uint64_t seed;
+  /// What it has been given: its time, and a millisecond for each step, so that cheap cases do not get all steps.
+  [[nodiscard]] double charge() const { return seconds + 1e-3 * static_cast<double>(result.steps); }
+};
+
+/// Resident memory after what is free has gone back [kB]; 0 where the system does not say.
+double resident_kb() {
+  malloc_trim(0);
+  std::ifstream file("/proc/self/statm");
+  long size = 0, resident = 0;
+  file >> size >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1024.0;
+}
+
+/// Slope of memory over steps, by least squares, once every pair has run [kB per 1000 steps].
+struct MemorySlope {
+  double n = 0.0, x = 0.0, y = 0.0, xx = 0.0, xy = 0.0, first = 0.0;
+  void add(double steps, double kb) {
+    if (n == 0.0) first = kb;
+    const double s = 1e-3 * steps, m = kb - first;
+    n += 1.0, x += s, y += m, xx += s * s, xy += s * m;
+  }
+  [[nodiscard]] double value() const { return n < 3.0 ? 0.0 : (n * xy - x * y) / std::max(n * xx - x * x, 1e-30); }
+};
+
+std::string count_text(std::int64_t value) { return std::to_string(value); }
+
+bench::Table make_table(const std::vector<Pair>& pairs) {
+  bench::Table table;
+  table.name = "soak";
+  table.columns = {"case",    "solver",     "steps",   "pushes", "contacts",     "solved",  "iterations",
+                   "stalled", "infeasible", "numbers", "jammed", "deepest [mm]", "ms/step", "faults"};
+  for (const Pair& pair : pairs) {
+    const SoakResult& r = pair.result;
+    const auto of = [&](Status status) {
+      return bench::text_cell(count_text(r.status[static_cast<std::size_t>(status)]));
+    };
+    char deepest[32], price[32];
+    std::snprintf(deepest, sizeof deepest, "%.2g", 1e3 * r.deepest);
+    std::snprintf(price, sizeof price, "%.2g",
+                  1e3 * pair.seconds / static_cast<double>(std::max<std::int64_t>(1, r.steps)));
+    table.rows.push_back(
+        {bench::text_cell(pair.which->name), bench::text_cell(almond::to_string(pair.solver)),
+         bench::text_cell(count_text(r.steps)), bench::text_cell(count_text(r.pushes)),
+         bench::text_cell(count_text(r.contacts)), of(Status::kSolved), of(Status::kMaxIterations),
+         of(Status::kStalled), of(Status::kInfeasible), of(Status::kNumericalError),
+         bench::text_cell(count_text(r.jammed)), bench::text_cell(deepest), bench::text_cell(price),
+         bench::text_cell(count_text(r.num_faults()), r.num_faults() == 0 ? bench::Tone::kGood : bench::Tone::kBad)});
+  }
+  return table;
+}
+
+std::string make_json(const std::vector<Pair>& pairs, const SoakResult& all, double slope) {
+  using Json = nlohmann::ordered_json;
+  const auto figures = [](const SoakResult& r) {
+    Json statuses, faults;
+    for (std::size_t i = 0; i < r.status.size(); ++i) statuses[almond::to_string(static_cast<Status>(i))] = r.status[i];
+    for (std::size_t i = 0; i < r.faults.size(); ++i) faults[to_string(static_cast<scenes::Fault>(i))] = r.faults[i];
+    return Json{{"steps", r.steps},          {"pushes", r.pushes}, {"contacts", r.contacts},
+                {"status", statuses},        {"jammed", r.jammed}, {"deepest_mm", 1e3 * r.deepest},
+                {"energy_excess", r.excess}, {"faults", faults}};
+  };
+  Json json = {{"all", figures(all)},
+               {"memory_kb_per_1000_steps", slope},
+               {"cases", Json::array()},
+               {"findings", Json::array()}};
+  for (const Pair& pair : pairs) {
+    Json entry = figures(pair.result);
+    entry["case"] = pair.which->name;
+    entry["solver"] = almond::to_string(pair.solver);
+    entry["ms_per_step"] = 1e3 * pair.seconds / static_cast<double>(std::max<std::int64_t>(1, pair.result.steps));
+    json["cases"].push_back(entry);
+  }
+  for (const scenes::SoakFinding& finding : all.findings) json["findings"].push_back(finding.what);
+  return json.dump(1) + "\n";
+}
+
+std::vector<Pair> make_pairs(SoakArguments& arguments) {
+  std::vector<const scenes::SoakCase*> cases;
+  for (const std::string& name : arguments.cases) cases.push_back(&scenes::find_soak_case(name));
+  if (cases.empty())
+    for (const scenes::SoakCase& entry : scenes::soak_cases()) cases.push_back(&entry);
+  std::vector<std::string> paths;
+  std::vector<SolverKind> solvers = parse_solvers(arguments.solver_names, paths);
+  require(paths.empty(), "soak: takes no files");
+  if (solvers.empty())
+    solvers = {SolverKind::kAuto, SolverKind::kCanal, SolverKind::kSubAdmm, SolverKind::kSpn, SolverKind::kPgs};
+  std::vector<Pair> pairs;
+  for (const scenes::SoakCase* which : cases)
+    for (const SolverKind solver : solvers) pairs.push_back({which, solver, {}, 0.0, arguments.seed});
+  return pairs;
+}
+
+int run_soak_command(SoakArguments& arguments) {
+  constexpr double kTurnSeconds = 2.0, kAllowedSlope = 1.0;
+  constexpr int kEpisode = 500;
+  require(arguments.steps >= 1, "--steps " + std::to_string(arguments.steps) + ": expected at least 1");
+  check_output("--json", arguments.json);
+  std::vector<Pair> pairs = make_pairs(arguments);
+  const InterruptGuard interrupt;
+  Progress progress;
+  SoakResult all;
+  MemorySlope memory;
+  const auto turn = [&](Pair& pair, const auto& work) {
+    progress.show(pair.which->name + ", " + almond::to_string(pair.solver) + ": " + count_text(all.steps) + " of " +
+                  count_text(arguments.steps) + " steps, " + count_text(all.num_faults()) + " faults");
+    const Stopwatch watch;
+    const SoakResult result = work(watch);
+    pair.seconds += 1e-3 * watch.elapsed_ms();
+    pair.result.add(result);
+    all.add(result);
+  };
+  const auto go_on = [&] { return all.steps < arguments.steps && !interrupt.raised(); };
+  // First each pair once, over and over with 1, 2 and 4 threads; then whoever has had least.
+  for (Pair& pair : pairs)
+    if (go_on())
+      turn(pair, [&](const Stopwatch&) {
+        return check_repeats(*pair.which, pair.solver, pair.seed++, arguments.repeat_steps);
+      });
+  while (go_on()) {
+    Pair& pair = *std::min_element(pairs.begin(), pairs.end(),
+                                   [](const Pair& a, const Pair& b) { return a.charge() < b.charge(); });
+    const auto left = static_cast<int>(std::min<std::int64_t>(kEpisode, arguments.steps - all.steps));
+    turn(pair, [&](const Stopwatch& watch) {
+      return run_soak(*pair.which, pair.solver, pair.seed++, left, 1,
+                      [&] { return watch.elapsed_ms() < 1e3 * kTurnSeconds && !interrupt.raised(); });
+    });
+    const bool warm =
+        std::none_of(pairs.begin(), pairs.end(), [&](const Pair& p) { return p.seed < arguments.seed + 2; });
+    if (warm) memory.add(static_cast<double>(all.steps), resident_kb());
+  }
+  progress.clear();
+  const double slope = memory.value();
+  std::FILE* out = arguments.json == "-" ? stderr : stdout;
+  std::fputs(bench::to_text(make_table(pairs), arguments.json != "-" && use_colour()).c_str(), out);
+  for (const scenes::SoakFinding& finding : all.findings) std::fprintf(out, "%s\n", finding.what.c_str());
+  std::fprintf(out, "\n%lld steps, %lld contacts, %lld pushes; %lld steps not solved, each with its status\n",
+               static_cast<long long>(all.steps), static_cast<long long>(all.contacts),
+               static_cast<long long>(all.pushes), static_cast<long long>(all.steps - all.status[0]));
+  for (std::size_t i = 0; i < all.faults.size(); ++i)
+    std::fprintf(out, "%-20s %lld\n", to_string(static_cast<scenes::Fault>(i)), static_cast<long long>(all.faults[i]));
+  std::fprintf(out, "memory               %.3g kB per 1000 steps, over %.0f turns\n", slope, memory.n);
+  write_output(arguments.json, make_json(pairs, all, slope));
+  if (interrupt.raised()) return kInterrupted;
+  return all.num_faults() == 0 && slope <= kAllowedSlope ? kDone : kWorkFailed;
+}
+
+}  // namespace
+
+Action add_soak_command(CLI::App& command) {
+  const auto o = std::make_shared<SoakArguments>();
+  command.add_option("CASE", o->cases, "cases by name (default: all)");
+  expect_whole(command.add_option("--steps", o->steps, "in all (default 1e6)"));
+  expect_whole(command.add_option("--repeat-steps", o->repeat_steps,
+                                  "of the runs that are repeated with 1, 2 and 4 threads (default 30)"));
+  expect_seed(command.add_option("--seed", o->seed, "of the first episode of each case (default 0)"));
+  command.add_option("--solver", o->solver_names, "solvers to run (default: auto, canal, subadmm, spn, pgs)");
+  expect_file(command.add_option("--json", o->json, "write the figures as JSON (-: standard output)"));
+  return [o] { return run_soak_command(*o); };
+}
+
+}  // namespace almond::app

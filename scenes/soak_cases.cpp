@@ -1,0 +1,48 @@
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+#include "scenes/soak.hpp"
+
+namespace almond::scenes {
+namespace {
+
+std::vector<SoakCase> list_cases() {
+  std::vector<SoakCase> cases = {
+      {"limp_quadrupeds_27", "quadrupeds", {{"robots", 27.0}}},
+      {"spheres_200", "spheres", {{"count", 200.0}}},
+      {"spheres_1000", "spheres", {{"count", 1000.0}}},
+      {"mass_ratio_1e4", "tower", {{"cubes", 5.0}, {"top", 1000.0}}},
+      {"thin_cup_3_m_per_s", "pour", {{"balls", 20.0}, {"speed", 3.0}}},
+      {"light_cube_squeezed", "gripper", {{"mass", 1e-3}, {"squeeze", 1e4}, {"shake", 1.0}}},
+      {"bouncing_ball", "ball", {{"restitution", 1.0}}},
+  };
+  for (const SceneInfo& info : all_scenes()) {
+    if (info.name == "spheres") continue;  // spheres_200 is that scene
+    try {
+      static_cast<void>(make_scene(info.name));
+    } catch (const Error&) {  // a robot that is not installed; with what it stands on, a scene is never refused
+      continue;
+    }
+    cases.push_back({info.name, info.name, {}});
+  }
+  return cases;
+}
+
+}  // namespace
+
+const std::vector<SoakCase>& soak_cases() {
+  static const std::vector<SoakCase> cases = list_cases();
+  return cases;
+}
+
+const SoakCase& find_soak_case(const std::string& name) {
+  std::vector<std::string> names;
+  for (const SoakCase& entry : soak_cases()) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
+  }
+  const std::string near = nearest_name(name, names);
+  throw Error("no case of the soak is called " + quote(name) +
+              (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+}
+
+}  // namespace almond::scenes
