@@ -42,8 +42,8 @@ void silence() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 /// Whether the name leads to something in this very file: others could be any file of the machine.
 bool is_own_link(hid_t file, const std::string& name) {
   H5L_info_t info;
-  return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0 &&
-         H5Lget_info(file, name.c_str(), &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_HARD;
+  return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0 && H5Lget_info(file, name.c_str(), &info, H5P_DEFAULT) >= 0 &&
+         info.type == H5L_TYPE_HARD;
 }
 
 /// Whether a dataset's numbers lie in this very file, `bytes` of them as they are or packed.
@@ -130,8 +130,8 @@ std::vector<Value> Hdf5File::read(const std::string& name) const {
   require(kind == H5T_INTEGER || (kFloat && kind == H5T_FLOAT),
           where(name) + ": wrong type, expected " + (kFloat ? "floating-point numbers" : "integers"));
   const std::size_t number = H5Tget_size(type.get());
-  require(number > 0 && number <= kLargestNumber,
-          where(name) + ": numbers of " + std::to_string(number) + " bytes, expected at most " + std::to_string(kLargestNumber));
+  require(number > 0 && number <= kLargestNumber, where(name) + ": numbers of " + std::to_string(number) +
+                                                      " bytes, expected at most " + std::to_string(kLargestNumber));
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
   require(count >= 0 && static_cast<unsigned long long>(count) <= kMaxExpansion * size_,
           where(name) + ": claims " + std::to_string(count) + " values, more than the file can hold");
