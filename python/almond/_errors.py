@@ -104,7 +104,8 @@ def _explained(function):
 
 def explain_refusals():
     """In place, for what users call: methods of the public classes, shapes, and what load(), simulate() and solve() end in."""
-    for kind in (_core.Batch, _core.ContactProblem, _core.Model, _core.ModelBuilder, _core.Simulation):
+    ours = "Batch Certificate ContactProblem Model ModelBuilder Simulation StepReport".split()
+    for kind in (getattr(_core, name) for name in ours):
         for name, member in vars(kind).copy().items():
             if name.startswith("_"):
                 continue

@@ -11,8 +11,6 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from . import _core
 from ._core import Batch, Model, Shape, Simulation
 
@@ -147,6 +145,8 @@ def _read_control(name, value, worlds):
     """A number; in a batch also one per world."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value):
         return value
+    import numpy as np  # only where arrays are given: the package is imported without it
+
     expected = "a finite number" if worlds is None else f"a finite number, or an array of {worlds}"
     if worlds is not None and not isinstance(value, (str, bytes, bool, Mapping)):
         try:

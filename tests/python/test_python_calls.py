@@ -98,6 +98,7 @@ def test_controls_that_are_refused_change_nothing(controls, message):
 
 
 CALLS = {
+    "simulate(MODEL).step().as_dict(1)": (TypeError, "as_dict: 2 arguments, expected as_dict"),
     "Sphere(None)": (ValueError, "radius: is None, expected a number"),
     "Sphere('1')": (ValueError, "radius: is '1', expected a number"),
     "Sphere(10**400)": (ValueError, "radius: is 1000.*expected a number"),
