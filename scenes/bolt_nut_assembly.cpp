@@ -269,7 +269,7 @@ Scene make_assembly(const std::vector<double>& given, std::uint64_t /*seed*/) {
   };
   std::vector<Look> tool;
   for (int body = run->cell.panda.end_body; body < scene.model.num_bodies(); ++body)
-    paint(scene.model, body, body == run->cell.nut ? kBrass : kDark, tool);
+    paint(scene.model, body, body == run->cell.nut ? kZinc : kDark, tool);
   scene.make_looks = [options, tool] {
     std::vector<Look> looks = panda_looks(options);
     looks.insert(looks.end(), tool.begin(), tool.end());

@@ -162,7 +162,7 @@ Scene make_regrasp(const std::vector<double>& given, std::uint64_t /*seed*/) {
     return outcome;
   };
   std::vector<Look> nut;
-  paint(scene.model, run->nut, kBrass, nut);
+  paint(scene.model, run->nut, kZinc, nut);
   scene.make_looks = [options, nut] {
     std::vector<Look> looks = panda_looks(options);
     looks.insert(looks.end(), nut.begin(), nut.end());

@@ -41,7 +41,7 @@ Panda add_panda(ModelBuilder& builder, const PandaOptions& options);
 /// How it looks, where it is the first robot of a model: white, as Franka's are, with dark fingers.
 [[nodiscard]] std::vector<Look> panda_looks(const PandaOptions& options);
 
-inline constexpr Color kDark = {0.20, 0.21, 0.23, 1.0}, kBrass = {0.80, 0.62, 0.25, 1.0};
+inline constexpr Color kDark = {0.20, 0.21, 0.23, 1.0}, kZinc = {0.80, 0.62, 0.25, 1.0};
 /// The shapes that a body collides with, in a colour.
 void paint(const Model& model, int body, const Color& color, std::vector<Look>& looks);
 

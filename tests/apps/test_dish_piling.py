@@ -41,6 +41,12 @@ def test_every_dish_but_the_first_was_carried(piled):
     assert position["bowl1"][:, 2].max() < 0.01
 
 
+def test_a_light_pot_is_piled_as_well(almond, piled):
+    """A tenth of the weight: nothing but the grip's force holds it, and nothing presses it on the pile."""
+    result = almond("run", "dish_piling", "--set", "pot=0.5", "--strict", "--json", "-")
+    assert result.code == 0 and result.json()["success"], result.json()["task"]
+
+
 def test_bad_values_are_named(almond):
     result = almond("run", "dish_piling", "--set", "pot=50", "--steps", 1)
     assert result.code == 2 and "pot is 50, expected 0.1 to 5" in result.err, result.err
