@@ -133,6 +133,7 @@ Scene make_regrasp(const std::vector<double>& given, std::uint64_t /*seed*/) {
   Scene scene;
   scene.name = "bolt_nut_regrasp";
   scene.model = make_model(options, given[2], *run);
+  scene.options.collision.max_points_per_sdf_pair = 48;  // flats of a nut need few, a held thread not many more
   run->height = scene.model.q0[scene.model.joints[run->nut].q_begin + 2];
   plan(run, scene.model, static_cast<int>(given[0]));
   double seconds = 0.1;
