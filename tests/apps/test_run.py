@@ -67,7 +67,15 @@ def test_scenes_are_listed_one_per_line(almond):
     for line, info in zip(lines, listed):
         assert line.split()[0] == info["name"] and line.endswith(info["summary"]) and info["summary"]
         for parameter in info["parameters"]:
-            assert set(parameter) == {"name", "default", "meaning"} and parameter["meaning"]
+            assert set(parameter) == {"name", "default", "meaning", "expected"} and parameter["meaning"] and parameter["expected"]
+
+
+@pytest.mark.parametrize("scene, name", [("tower", "cubes"), ("tower", "top"), ("slope", "ratio"), ("cradle", "gap"), ("spheres", "count")])
+def test_what_a_parameter_may_be_is_told_once_and_meant(almond, scene, name):
+    """A value outside is refused with the words of `almond scenes`."""
+    (parameter,) = [p for p in almond("scenes", scene, "--json", "-").json()["parameters"] if p["name"] == name]
+    result = almond("run", scene, "--set", f"{name}=-0.5", "--steps", 1)
+    assert result.code == 2 and f"{name} is -0.5, expected {parameter['expected']}" in result.err, result.err
 
 
 def test_a_scene_tells_its_parameters(almond, tmp_path):
