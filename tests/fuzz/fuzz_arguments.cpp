@@ -25,10 +25,13 @@ std::vector<std::string> make_seeds() {
       "--help",
       "--version",
       "run\ntower\n--steps\n10\n--json\n-\n--set\ncount=3\n--solver\npgs\n--dt\n0.004\n--seed\n1",
-      "run\nrobot.urdf\n--base\nfloating\n--floor\nbelow\n--hold\n--joint\nknee=0.1\n--search\nfolder\n--meshes\nhull\n--strict",
-      "run\ntower\n--png\na.png\n--size\n480x300\n--camera\n1,2,3,0,0,0\n--show-contacts\n--replay\na.html\n--fps\n30\n--inside\n3",
+      "run\nrobot.urdf\n--base\nfloating\n--floor\nbelow\n--hold\n--joint\nknee=0.1\n--search\nfolder\n--"
+      "meshes\nhull\n--strict",
+      "run\ntower\n--png\na.png\n--size\n480x300\n--camera\n1,2,3,0,0,0\n--show-contacts\n--replay\na.html\n--"
+      "fps\n30\n--inside\n3",
       "run\ntower\n--object\n{\"shape\": \"box\", \"size\": [1, 1, 0.1]}\n--load-state\na\n--save-state\nb",
-      "solve\na.npz\nb.json\n--solver\nauto,canal\n--tol\n1e-8\n--threads\n2\n--repeats\n3\n--budget-ms\n5\n--max-iters\n10",
+      "solve\na.npz\nb.json\n--solver\nauto,canal\n--tol\n1e-8\n--threads\n2\n--repeats\n3\n--budget-ms\n5\n--max-"
+      "iters\n10",
       "bench\nfclib\nfolder\n--peers\nall\n--html\npage.html\n--quick",
       "view\ntower\n--host\n0.0.0.0\n--port\n8137\n--no-browser\n--no-wait",
       "compare\ntower\n--solver\nauto\nmujoco\n--replay\na.html",

@@ -67,7 +67,8 @@ std::vector<std::string> make_seeds() {
       R"({"type":"release","viewer":"a"})",
       "GET / HTTP/1.1\r\nHost: example.org\r\n\r\n",
       "POST /api/command" + head + "Content-Type: application/json\r\nContent-Length: 15\r\n\r\n{\"type\":\"step\"}",
-      "POST /api/command" + head + "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nf\r\n{\"type\":\"step\"}\r\n0\r\n\r\n",
+      "POST /api/command" + head +
+          "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nf\r\n{\"type\":\"step\"}\r\n0\r\n\r\n",
       "GET /../../etc/passwd" + head + "\r\n",
       "GET /api/problem.npz?step=3" + head + "Range: bytes=0-10,20-30\r\nAccept-Encoding: gzip\r\n\r\n",
   };

@@ -33,11 +33,21 @@ void read_input(const std::string& input) {
 
 std::vector<std::string> make_seeds() {
   const testing::SampleBox box;
-  const auto with = [](int ending, const std::string& bytes) { return std::string(1, static_cast<char>(ending)) + bytes; };
-  return {with(0, box.stl_text()), with(0, box.stl_binary()), with(1, box.obj()), with(2, box.dae()),
-          with(1, "v 0 0 0\nv 1 0 0 1 1 1\nv 1 1 0\nv 0 1 0\nv 0 0 1\nvn 0 0 1\nvt 0 0\nf -5//1 -4//1 -3//1 -2//1\nf 1/1/1 2/1/1 5/1/1\n"
-                  "f 2 3 5\nf 3 4 5\nf 4 1 5\n"),
-          with(2, R"(<COLLADA><library_geometries><geometry id="g"><mesh><source id="s"><float_array id="f" count="12">0 0 0 1 0 0 0 1 0 0 0 1
+  const auto with = [](int ending, const std::string& bytes) {
+    return std::string(1, static_cast<char>(ending)) + bytes;
+  };
+  return {
+      with(0, box.stl_text()),
+      with(0, box.stl_binary()),
+      with(1, box.obj()),
+      with(2, box.dae()),
+      with(1,
+           "v 0 0 0\nv 1 0 0 1 1 1\nv 1 1 0\nv 0 1 0\nv 0 0 1\nvn 0 0 1\nvt 0 0\nf -5//1 -4//1 -3//1 -2//1\nf 1/1/1 "
+           "2/1/1 5/1/1\n"
+           "f 2 3 5\nf 3 4 5\nf 4 1 5\n"),
+      with(
+          2,
+          R"(<COLLADA><library_geometries><geometry id="g"><mesh><source id="s"><float_array id="f" count="12">0 0 0 1 0 0 0 1 0 0 0 1
 </float_array><technique_common><accessor source="#f" stride="3" offset="0"/></technique_common></source><vertices id="v">
 <input semantic="POSITION" source="#s"/></vertices><polylist><input semantic="VERTEX" source="#v" offset="0"/><vcount>3 4</vcount>
 <p>0 1 2 3 2 1 0</p></polylist><tristrips><input semantic="VERTEX" source="#v" offset="0"/><p>0 1 2 3</p></tristrips></mesh></geometry>

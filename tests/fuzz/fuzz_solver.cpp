@@ -11,8 +11,9 @@ namespace {
 
 /// Mostly small whole numbers; extremes and raw bits now and then.
 double take_number(Bytes& bytes) {
-  static const double kExtremes[] = {0.0,   -0.0,  1e-300, 5e-324, 1e-12,  1e12, 1e150, 1e300, std::numeric_limits<double>::max(),
-                                     1e-30, -1e30, 1e-8,   1e8,    kInfinity, kNaN, -kInfinity};
+  static const double kExtremes[] = {
+      0.0,   -0.0,  1e-300, 5e-324, 1e-12,     1e12, 1e150,     1e300, std::numeric_limits<double>::max(),
+      1e-30, -1e30, 1e-8,   1e8,    kInfinity, kNaN, -kInfinity};
   const int kind = bytes.pick(255);
   if (kind < 200) return (kind - 100) / 16.0;
   if (kind < 240) return kExtremes[kind % 16];
@@ -98,10 +99,12 @@ void read_input(const std::string& input) {
     for (int i = 0; i < problem.num_rows(); ++i) solution.lambda[i] = take_number(bytes);
   }
   check_solve(problem, settings, solution);
-  check(solution.info.iterations <= settings.max_iterations || settings.solver == SolverKind::kAuto || settings.fixed_iterations,
+  check(solution.info.iterations <= settings.max_iterations || settings.solver == SolverKind::kAuto ||
+            settings.fixed_iterations,
         "iterations stay within their limit");
   const Eigen::Map<const VecX> v(solution.v.data(), solution.v.size());
-  static_cast<void>(make_certificate(problem, v, Eigen::Map<const VecX>(solution.lambda.data(), solution.lambda.size())));
+  static_cast<void>(
+      make_certificate(problem, v, Eigen::Map<const VecX>(solution.lambda.data(), solution.lambda.size())));
 }
 
 std::vector<std::string> make_seeds() {

@@ -58,7 +58,8 @@ inline void check_solve(const ContactProblem& problem, const Settings& settings,
   Workspace workspace;
   const Status status = solve(problem, settings, workspace, solution);
   check(status == solution.status && status <= Status::kNumericalError, "a solve ends with a status");
-  check(solution.v.size() == problem.num_dofs() && solution.lambda.size() == problem.num_rows(), "answers have their size");
+  check(solution.v.size() == problem.num_dofs() && solution.lambda.size() == problem.num_rows(),
+        "answers have their size");
   for (int i = 0; i < problem.num_dofs(); ++i) check(std::isfinite(solution.v[i]), "v is finite");
   for (int i = 0; i < problem.num_rows(); ++i) check(std::isfinite(solution.lambda[i]), "lambda is finite");
 }

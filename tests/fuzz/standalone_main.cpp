@@ -39,11 +39,14 @@ void keep_input_and_die(int number) {
 
 /// Cuts, flips bits, writes extreme bytes, copies parts over others, inserts, removes, and changes numbers and words.
 std::string mutate(const std::string& original, const std::string& other, std::mt19937_64& random) {
-  static const char* const kWords[] = {"0",    "-1",  "1e308", "-1e308", "nan", "inf", "1e-320", "4294967296", "2147483648",
-                                       "1e12", "1e9", "\"",    "<",      ">",   "{}",  "[]",     "null",       "../",
-                                       "/",    "&",   "%",     "\n",     "-0",  "1099511627776"};
+  static const char* const kWords[] = {"0",      "-1",         "1e308",      "-1e308", "nan",  "inf",
+                                       "1e-320", "4294967296", "2147483648", "1e12",   "1e9",  "\"",
+                                       "<",      ">",          "{}",         "[]",     "null", "../",
+                                       "/",      "&",          "%",          "\n",     "-0",   "1099511627776"};
   std::string bytes = original;
-  const auto any = [&](std::size_t limit) { return static_cast<std::size_t>(random() % std::max<std::size_t>(limit, 1)); };
+  const auto any = [&](std::size_t limit) {
+    return static_cast<std::size_t>(random() % std::max<std::size_t>(limit, 1));
+  };
   for (std::size_t change = 1 + any(4); change > 0 && bytes.size() > 1; --change) {
     const std::size_t at = any(bytes.size()), length = std::min(bytes.size() - at, 1 + any(12));
     switch (any(9)) {

@@ -19,8 +19,8 @@ namespace almond {
 
 struct StrictAlOptions {
   double c0 = 100.0, kappa = 10.0, zeta = 0.25, c_max = 1e5, inner_tol = 1e-12;  // as in CANAL
-  int max_inner = 100;                                        // Newton steps of one inner loop
-  int patience = 25;                                          // outers without a tenth of progress before it gives up
+  int max_inner = 100;                                                           // Newton steps of one inner loop
+  int patience = 25;   // outers without a tenth of progress before it gives up
   bool fixed = false;  // run monitor.max_iterations outers, measure only at the end
 };
 
