@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup setup-test build python wheel docs notebooks demo test bench peers layers format check-format tidy clean \
-        test-release test-dev test-tsan test-python test-python-asan test-viewer
+        soak faults coverage test-release test-dev test-tsan test-python test-python-asan test-viewer
 
 JOBS ?= $(shell nproc)
 # Warnings are errors here; `make build WERROR=OFF` for a compiler newer than ours.
@@ -92,6 +92,20 @@ test-viewer: setup-test build ## The web page: types, format, and in a real brow
 	  { (cd viewer && npm test --silent) >build/test-viewer.log 2>&1 || { tail -n 80 build/test-viewer.log; exit 1; }; }; \
 	  grep -E '(pass|fail|skipped) [0-9]+$$' build/test-viewer.log; \
 	else echo "no npm: the web page is not tested" | tee build/test-viewer.log; fi
+
+# The long forms of what `make test` looks into: docs/reliability.md has what they came to.
+SOAK_STEPS ?= 1000000
+soak: build ## Push and drive every scene with every solver at random, SOAK_STEPS steps in all, and check each
+	@build/almond soak --steps $(SOAK_STEPS) $(ARGS)
+
+faults: setup-test build ## Full disks, deaths while writing, damaged files, jumping clocks, viewers that stall: every moment of them
+	@ALMOND_FAULTS=long .venv/bin/python -m pytest -q tests/faults $(ARGS)
+
+coverage: setup ## Lines of the library that the C++ tests run, by folder, and functions that none does
+	@$(call build_preset,coverage,build/coverage,almond_tests)
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --preset coverage -j $(JOBS) >build/test-coverage.log || { tail -n 30 build/test-coverage.log; exit 1; }
+	@python3 tools/coverage.py build/coverage $(ARGS)
 
 layers: ## Check who includes whom
 	@python3 tests/check_layers.py

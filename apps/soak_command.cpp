@@ -117,8 +117,14 @@ std::string make_json(const std::vector<Pair>& pairs, const SoakResult& all, dou
 std::vector<Pair> make_pairs(SoakArguments& arguments) {
   std::vector<const scenes::SoakCase*> cases;
   for (const std::string& name : arguments.cases) cases.push_back(&scenes::find_soak_case(name));
-  if (cases.empty())
-    for (const scenes::SoakCase& entry : scenes::soak_cases()) cases.push_back(&entry);
+  if (cases.empty()) {
+    for (const scenes::SoakCase& entry : scenes::soak_cases()) {
+      if (is_installed(entry))
+        cases.push_back(&entry);
+      else
+        std::fprintf(stderr, "note: without %s, whose robot is not installed\n", entry.name.c_str());
+    }
+  }
   std::vector<std::string> paths;
   std::vector<SolverKind> solvers = parse_solvers(arguments.solver_names, paths);
   require(paths.empty(), "soak: takes no files");
@@ -161,8 +167,9 @@ int run_soak_command(SoakArguments& arguments) {
                                    [](const Pair& a, const Pair& b) { return a.charge() < b.charge(); });
     const auto left = static_cast<int>(std::min<std::int64_t>(kEpisode, arguments.steps - all.steps));
     turn(pair, [&](const Stopwatch& watch) {
-      return run_soak(*pair.which, pair.solver, pair.seed++, left, 1,
-                      [&] { return watch.elapsed_ms() < 1e3 * kTurnSeconds && !interrupt.raised(); });
+      return run_soak(*pair.which, pair.solver, pair.seed++, left, 1, [&](const Simulation&) {
+        return watch.elapsed_ms() < 1e3 * kTurnSeconds && !interrupt.raised();
+      });
     });
     const bool warm =
         std::none_of(pairs.begin(), pairs.end(), [&](const Pair& p) { return p.seed < arguments.seed + 2; });

@@ -92,6 +92,7 @@ const std::vector<BenchEntry>& bench_entries() {
       {"factor", "the block-sparse factor of a Newton step against Eigen's simplicial and dense LLT", bench_factor},
       {"robots", "robot files against Pinocchio and MuJoCo, and how each falls on a floor", bench_robots},
       {"sdf", "signed distance functions: time per query, and the neural bolt against the analytic one", bench_sdf},
+      {"budget", "how far a solve overruns its time, on scenes that need more than they are given", bench_budget},
   };
   return entries;
 }

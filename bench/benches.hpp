@@ -1,6 +1,6 @@
 #pragma once
-// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds all but `robots`, `sdf`, `paper` and
-// `peers`.
+// The benchmarks behind `almond bench NAME`. Each returns a Report; `fclib` holds all but `robots`, `sdf`, `paper`,
+// `peers` and `budget`.
 
 #include <functional>
 #include <string>
@@ -49,6 +49,7 @@ void add_sdf_contacts(const BenchOptions& options, Report& report);
 [[nodiscard]] Report bench_sdf(const BenchOptions& options);
 [[nodiscard]] Report bench_paper(const BenchOptions& options);
 [[nodiscard]] Report bench_peers(const BenchOptions& options);
+[[nodiscard]] Report bench_budget(const BenchOptions& options);
 
 /// Which feasible problems were called infeasible, gathered over the parts of a benchmark.
 struct Alarms {

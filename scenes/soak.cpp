@@ -309,7 +309,7 @@ int soak_iterations(SolverKind solver) {
 }
 
 SoakResult run_soak(const SoakCase& which, SolverKind solver, std::uint64_t seed, int steps, int threads,
-                    const std::function<bool()>& go_on) {
+                    const std::function<bool(Simulation&)>& go_on) {
   Scene scene = make_scene(which.scene, which.parameters, seed);
   scene.options.solver.solver = solver;
   scene.options.solver.threads = threads;
@@ -324,7 +324,7 @@ SoakResult run_soak(const SoakCase& which, SolverKind solver, std::uint64_t seed
     disturbance.act(sim, result);
     const StepReport report = sim.step();
     watch.check(sim, report, result);
-    if (go_on && !go_on()) break;
+    if (go_on && !go_on(sim)) break;
   }
   result.hash = state_hash(sim.state());
   return result;

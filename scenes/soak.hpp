@@ -14,9 +14,10 @@ struct SoakCase {
   std::vector<std::pair<std::string, double>> parameters;  // of the scene
 };
 
-/// Every scene as it is, and cases by name that are known to be hard. Scenes of robots whose files are not installed
-/// are not among them.
+/// Every scene as it is, and cases by name that are known to be hard.
 [[nodiscard]] const std::vector<SoakCase>& soak_cases();
+/// False where the files of its robot are not here.
+[[nodiscard]] bool is_installed(const SoakCase& which);
 /// Throws Error with the nearest known name.
 [[nodiscard]] const SoakCase& find_soak_case(const std::string& name);
 
@@ -61,9 +62,10 @@ struct SoakResult {
 [[nodiscard]] int soak_iterations(SolverKind solver);
 
 /// Steps a case from its start: pushes on bodies come and go, drives move within their limits (odd seeds) or do what
-/// the scene makes them do (even ones). `go_on` is asked after every step.
+/// the scene makes them do (even ones). `go_on` is asked after every step, and
+/// may change the simulation.
 [[nodiscard]] SoakResult run_soak(const SoakCase& which, SolverKind solver, std::uint64_t seed, int steps,
-                                  int threads = 1, const std::function<bool()>& go_on = {});
+                                  int threads = 1, const std::function<bool(Simulation&)>& go_on = {});
 
 /// Runs the same again, alone and with 2 and 4 threads, and compares the bits of every state at the end.
 [[nodiscard]] SoakResult check_repeats(const SoakCase& which, SolverKind solver, std::uint64_t seed, int steps);
