@@ -62,6 +62,8 @@ std::vector<std::string> replays_of_page(const std::string& html, const std::str
     require(replays.back().compare(0, 2, "\x1f\x8b") == 0, label + ": damaged, expected a gzip stream");
   }
   require(!replays.empty(), label + ": no replay inside, expected a page written by almond run --replay");
+  // The last thing that is written: without it the file was cut off.
+  require(html.find("</html>") != std::string::npos, label + ": no whole page, expected one that ends with </html>");
   return replays;
 }
 
