@@ -44,7 +44,7 @@ std::string make_stored_zip(const std::vector<ZipMember>& members) {
   for (const ZipMember& member : members) {
     const auto size = static_cast<std::uint32_t>(member.bytes.size()), at = static_cast<std::uint32_t>(out.size());
     const auto put_head = [&](std::string& to) {
-      for (const std::uint16_t word : {20, 0, 0, 0, 33}) put(to, word);
+      for (const std::uint16_t word : std::initializer_list<std::uint16_t>{20, 0, 0, 0, 33}) put(to, word);
       for (const std::uint32_t word : {std::uint32_t{0}, size, size}) put(to, word);
       put(to, static_cast<std::uint16_t>(member.name.size()));
       put(to, std::uint16_t{0});
