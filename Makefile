@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup setup-test build python wheel docs notebooks demo test bench peers layers format check-format tidy clean \
-        soak coverage test-release test-dev test-tsan test-python test-python-asan test-viewer
+        soak fuzz coverage test-release test-dev test-tsan test-python test-python-asan test-viewer
 
 JOBS ?= $(shell nproc)
 # Warnings are errors here; `make build WERROR=OFF` for a compiler newer than ours.
@@ -103,6 +103,16 @@ coverage: setup ## Lines of the library that the C++ tests run, by folder, and f
 	@find build/coverage -name '*.gcda' -delete
 	@ctest --preset coverage -j $(JOBS) >build/test-coverage.log || { tail -n 30 build/test-coverage.log; exit 1; }
 	@python3 tools/coverage.py build/coverage $(ARGS)
+
+# Clang has libFuzzer; any release will do.
+FUZZ_CXX ?= $(shell ls /usr/bin/clang++ /usr/bin/clang++-* 2>/dev/null | head -n 1)
+FUZZ_TARGETS ?=
+
+fuzz: setup ## Fuzz every reader, the live page and the solvers: FUZZ_RUNS=1000000 inputs each, FUZZ_TARGETS="urdf npz" for some
+	@tools/setup fuzz
+	@cmake --preset fuzz $(if $(FUZZ_CXX),-DCMAKE_CXX_COMPILER=$(FUZZ_CXX) -DCMAKE_C_COMPILER=$(subst clang++,clang,$(FUZZ_CXX))) >/dev/null
+	@cmake --build build/fuzz -j $(JOBS) --target $(if $(FUZZ_TARGETS),$(addprefix fuzz_,$(FUZZ_TARGETS)),almond_fuzzers)
+	@tools/fuzz build/fuzz $(FUZZ_TARGETS)
 
 layers: ## Check who includes whom
 	@python3 tests/check_layers.py

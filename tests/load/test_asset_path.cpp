@@ -82,8 +82,51 @@ TEST_F(AssetPath, PathsAndFileNames) {
   EXPECT_EQ(find("meshes/a b.stl", "robot/urdf"), mesh);
   EXPECT_EQ(find("meshes\\a b.stl", "robot"), mesh);
   EXPECT_EQ(find("a b.stl", "elsewhere", {path("robot/meshes")}), mesh);
-  EXPECT_EQ(find(mesh, "elsewhere"), mesh);
-  EXPECT_EQ(find("file://" + path("robot/meshes/a%20b.stl"), "elsewhere"), mesh);
+  EXPECT_EQ(find(mesh, "robot/urdf"), mesh);
+  EXPECT_EQ(find("file://" + path("robot/meshes/a%20b.stl"), "robot"), mesh);
+}
+
+TEST_F(AssetPath, FilesOutsideTheTreeAreRefused) {
+  const std::string secret = put("home/secret.stl");
+  const std::string mesh = put("home/robots/arm/meshes/m.stl");
+  fs::create_directories(path("home/robots/arm/urdf"));
+  const std::string urdf = "home/robots/arm/urdf";
+  for (const std::string& name : {secret, "file://" + secret, std::string("../../../secret.stl"), std::string("secret.stl"),
+                                  std::string("x/../../../../secret.stl")}) {
+    const std::string error = error_of(name, urdf);
+    EXPECT_TRUE(contains(error, "lies outside \"" + path("home/robots/arm") + "\"")) << name << "\n" << error;
+    EXPECT_TRUE(contains(error, "--search")) << error;
+  }
+  // A package's name is no way to folders that are none.
+  put("home/documents/letter.stl");
+  EXPECT_TRUE(contains(error_of("package://documents/letter.stl", urdf), "lies outside"));
+  // A link that leads out.
+  fs::create_symlink(secret, path("home/robots/arm/meshes/link.stl"));
+  EXPECT_TRUE(contains(error_of("../meshes/link.stl", urdf), "lies outside"));
+  fs::create_directory_symlink(path("home"), path("home/robots/arm/up"));
+  EXPECT_TRUE(contains(error_of("../up/secret.stl", urdf), "lies outside"));
+  EXPECT_EQ(find("../meshes/m.stl", urdf), mesh);
+  // Open where the user says so.
+  EXPECT_EQ(find(secret, urdf, {path("home")}), secret);
+  ::setenv("ALMOND_TRUSTED_FOLDERS", ("/nowhere:" + path("home")).c_str(), 1);
+  EXPECT_EQ(find("../../../secret.stl", urdf), secret);
+  ::unsetenv("ALMOND_TRUSTED_FOLDERS");
+}
+
+TEST_F(AssetPath, TreeIsThePackage) {
+  const std::string mesh = put("ws/arm/assets/deep/m.stl");
+  fs::create_directories(path("ws/arm/some/where"));
+  EXPECT_TRUE(contains(error_of("../../assets/deep/m.stl", "ws/arm/some/where"), "lies outside"));
+  for (const char* mark : {"ws/arm/package.xml", "ws/arm/model.config", "ws/arm/.git"}) {
+    put(mark);
+    EXPECT_EQ(find("../../assets/deep/m.stl", "ws/arm/some/where"), mesh) << mark;
+    fs::remove(path(mark));
+  }
+  // What was installed is one tree.
+  const std::string installed = put("lib/site-packages/suite/textures/t.stl");
+  fs::create_directories(path("lib/site-packages/suite/arenas"));
+  EXPECT_EQ(find("../textures/t.stl", "lib/site-packages/suite/arenas"), installed);
+  EXPECT_TRUE(contains(error_of("../../../../secret.stl", "lib/site-packages/suite/arenas"), "is not there"));
 }
 
 TEST_F(AssetPath, MissingFilesAreToldWithEveryPlace) {

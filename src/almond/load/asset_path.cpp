@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/file_trust.hpp"
 
 namespace almond {
 namespace {
@@ -24,18 +24,6 @@ bool starts_with(const std::string& text, const std::string& start) { return tex
 bool is_file(const fs::path& path) {
   std::error_code code;
   return fs::is_regular_file(path, code);
-}
-
-std::vector<fs::path> environment_folders(const char* variable) {
-  const char* value = std::getenv(variable);
-  std::vector<fs::path> folders;
-  std::string rest = value == nullptr ? "" : value;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(':');
-    if (end != 0) folders.emplace_back(rest.substr(0, end));
-    rest = end == std::string::npos ? "" : rest.substr(end + 1);
-  }
-  return folders;
 }
 
 /// The folder and all above it; through links as named and as they really lie.
@@ -92,21 +80,43 @@ std::string shown(const fs::path& path) {
   return text;
 }
 
+/// Packages that stand beside the one the robot is in; other folders there are not the robot's.
+bool is_robot_package(const fs::path& folder) {
+  return is_file(folder / "package.xml") || folder.filename().string().ends_with("_description");
+}
+
 struct Search {
   const std::string& name;
+  const std::string& folder;
+  const std::vector<std::string>& search;
   std::vector<fs::path> tried;
-  std::optional<fs::path> found;
+  std::optional<fs::path> found, outside;  // outside: it is there, but the robot file may not name it
 
   void look(const fs::path& path) {
     const fs::path normal = path.lexically_normal();
     if (found || std::find(tried.begin(), tried.end(), normal) != tried.end()) return;
     tried.push_back(normal);
-    if (is_file(normal)) found = normal;
+    if (!is_file(normal)) return;
+    (may_read(normal, folder, search) || in_package(normal) ? found : outside) = normal;
   }
 
-  void look_in_package(const fs::path& folder, const std::string& package, const fs::path& rest) {
-    look(folder / package / rest);
-    if (!found && is_package(folder, package)) look(folder / rest);
+  void look_in_package(const fs::path& above, const std::string& name_of_package, const fs::path& rest) {
+    package = above / name_of_package;
+    look(package / rest);
+    package = above;
+    if (!found && is_package(above, name_of_package)) look(above / rest);
+    package.clear();
+  }
+
+  /// In a package beside the robot's own, or around it.
+  [[nodiscard]] bool in_package(const fs::path& path) const {
+    if (package.empty()) return false;
+    std::error_code code;
+    const fs::path tree = fs::weakly_canonical(package, code), file = fs::weakly_canonical(path, code);
+    const auto within = [](const fs::path& inner, const fs::path& outer) {
+      return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+    };
+    return within(file, tree) && (is_robot_package(tree) || within(fs::weakly_canonical(folder, code), tree));
   }
 
   /// A file of nearly that name in one of the folders: meshes written as .stl that are .STL.
@@ -123,8 +133,11 @@ struct Search {
     return {};
   }
 
+  fs::path package = {};  // the one that is looked into
+
   [[nodiscard]] std::string result(const std::string& expected) const {
     if (found) return found->string();
+    if (outside) check_may_read(*outside, name, folder, search);
     std::string places;
     constexpr std::size_t kMostPlaces = 20;
     for (std::size_t i = 0; i < std::min(tried.size(), kMostPlaces); ++i)
@@ -138,8 +151,7 @@ void check_name(const std::string& name, const std::string& path) {
   require(path.find('\0') == std::string::npos && path.size() < 4096, quote(name) + " is no file name");
 }
 
-std::string find_in_packages(Search& search, const std::string& path, const std::string& folder,
-                             const std::vector<std::string>& folders) {
+std::string find_in_packages(Search& search, const std::string& path) {
   const std::string trimmed = path.substr(std::min(path.find_first_not_of('/'), path.size()));
   const std::size_t slash = trimmed.find('/');
   const std::string package = trimmed.substr(0, slash);
@@ -147,8 +159,8 @@ std::string find_in_packages(Search& search, const std::string& path, const std:
   require(!package.empty() && package != "." && package != ".." && !rest.empty() && rest.is_relative(),
           quote(search.name) + ": expected package://NAME/path");
   require(*rest.begin() != "..", quote(search.name) + " leaves its package, expected a path within it");
-  for (const std::string& user : folders) search.look_in_package(user, package, rest);
-  for (const fs::path& above : with_parents(folder)) search.look_in_package(above, package, rest);
+  for (const std::string& user : search.search) search.look_in_package(user, package, rest);
+  for (const fs::path& above : with_parents(search.folder)) search.look_in_package(above, package, rest);
   for (const fs::path& ros : environment_folders("ROS_PACKAGE_PATH")) search.look_in_package(ros, package, rest);
   for (const fs::path& ament : environment_folders("AMENT_PREFIX_PATH")) search.look(ament / "share" / package / rest);
   return search.result("; expected a search folder that holds " + quote(package));
@@ -161,10 +173,10 @@ std::string find_asset(const std::string& name, const std::string& folder, const
   std::string path = name;
   std::replace(path.begin(), path.end(), '\\', '/');
   check_name(name, path);
-  Search places{name, {}, {}};
+  Search places{name, folder, search, {}, {}, {}};
   for (const char* scheme : {"package://", "model://"})
     if (starts_with(path, scheme))
-      return find_in_packages(places, path.substr(std::string(scheme).size()), folder, search);
+      return find_in_packages(places, path.substr(std::string(scheme).size()));
   const bool file_scheme = starts_with(path, "file://");
   if (file_scheme) path = decode_percent(path.substr(7));
   check_name(name, path);

@@ -1,6 +1,7 @@
 #pragma once
 // Whole files in and out. An output appears under its name only when it is complete.
 
+#include <cstdint>
 #include <string>
 
 namespace almond {
@@ -24,6 +25,13 @@ class PendingFile {
   std::string path_, temporary_;
   bool committed_ = false;
 };
+
+/// What `packed` bytes may become when they are unpacked: 1 GB, or 64 times as many where that is more. No file that
+/// somebody made to be read is packed tighter, and a small one cannot fill the memory.
+[[nodiscard]] constexpr std::uint64_t most_unpacked(std::uint64_t packed) {
+  constexpr std::uint64_t kAlways = std::uint64_t{1} << 30U, kTimes = 64;
+  return packed > kAlways / kTimes ? kTimes * packed : kAlways;
+}
 
 /// A folder for scratch files that goes away with its owner.
 class TemporaryFolder {

@@ -10,6 +10,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/file_io.hpp"
 
 namespace almond {
 namespace {
@@ -133,7 +134,7 @@ std::vector<Value> Hdf5File::read(const std::string& name) const {
   require(number > 0 && number <= kLargestNumber, where(name) + ": numbers of " + std::to_string(number) +
                                                       " bytes, expected at most " + std::to_string(kLargestNumber));
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
-  require(count >= 0 && static_cast<unsigned long long>(count) <= kMaxExpansion * size_,
+  require(count >= 0 && static_cast<unsigned long long>(count) <= most_unpacked(size_) / sizeof(double),
           where(name) + ": claims " + std::to_string(count) + " values, more than the file can hold");
   require(count == 0 || has_own_data(dataset.get(), static_cast<unsigned long long>(count) * number),
           where(name) + ": claims " + std::to_string(count) + " values that are not in the file");

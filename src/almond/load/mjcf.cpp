@@ -8,15 +8,12 @@
 #ifdef ALMOND_HAVE_MUJOCO
 #include <mujoco/mujoco.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <numbers>
-#include <sstream>
 
 #include "almond/load/file_io.hpp"
 #include "almond/load/mjcf_reader.hpp"
 #include "almond/load/mujoco_model.hpp"
-#include "almond/load/xml_scan.hpp"
 #endif
 
 namespace almond {
@@ -281,51 +278,15 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& fol
   return file;
 }
 
-/// What MuJoCo would try to fill the memory with, or never come back from, is refused beforehand: where it runs out, it
-/// ends the program, and its exceptions cannot be caught out here, since it comes with a C++ library of its own. Files
-/// that are included are looked at, too.
-void check_sizes(const std::string& text, const std::string& place, const std::string& folder, int depth = 0) {
-  constexpr double kMostCells = 1 << 26, kMostCopies = 1e5;
-  constexpr int kDeepest = 16;
-  std::vector<XmlElement> elements;
-  try {
-    elements = scan_xml(text, place);
-  } catch (const Error&) {
-    return;  // MuJoCo says it its way
-  }
-  const auto number = [](const std::string* s) { return s != nullptr ? std::strtod(s->c_str(), nullptr) : 1.0; };
-  for (const XmlElement& e : elements) {
-    const std::string at = place + ":" + std::to_string(e.line) + ": " + e.name;
-    const std::string *rows = e.attribute("nrow"), *columns = e.attribute("ncol"), *count = e.attribute("count");
-    if (e.name == "hfield" && rows != nullptr && columns != nullptr)
-      require(
-          !(number(rows) * number(columns) > kMostCells),
-          at + " has " + *rows + " x " + *columns + " points, expected at most " + std::to_string(1 << 26) + " in all");
-    double copies = 1.0;
-    if (e.name == "replicate")
-      for (const XmlElement* r = &e; r != nullptr; r = r->parent >= 0 ? &elements[r->parent] : nullptr)
-        if (r->name == "replicate") copies *= number(r->attribute("count"));
-    if ((e.name == "flexcomp" || e.name == "composite") && count != nullptr) {
-      std::istringstream words(*count);
-      for (double n = 0.0; words >> n;) copies *= n;
-    }
-    require(!(copies > kMostCopies), at + " makes " + to_text(copies) + " copies, expected at most 100000");
-    const std::string* file = e.attribute("file");
-    if (e.name != "include" || file == nullptr || depth >= kDeepest) continue;
-    const std::filesystem::path included = std::filesystem::path(folder) / *file;
-    std::error_code code;
-    if (std::filesystem::is_regular_file(included, code))
-      check_sizes(read_file(included.string()), included.string(), folder, depth + 1);
-  }
-}
-
 }  // namespace
 
 MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOptions& options, FileNotes& notes) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const std::string parent = std::filesystem::path(path).parent_path().string(), folder = parent.empty() ? "." : parent;
   std::error_code code;
-  if (std::filesystem::is_regular_file(path, code)) check_sizes(read_file(path), path, folder);
+  std::string misread;
+  if (std::filesystem::is_regular_file(path, code)) misread = check_mjcf(read_file(path), path, folder, options.search);
   const MujocoModel m = compile_mjcf_file(path, notes);
+  require(misread.empty(), misread);
   try {
     return convert(*m, builder, folder, options, notes);
   } catch (const Error& error) {
@@ -335,8 +296,9 @@ MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOpti
 
 MjcfFile add_mjcf_text(ModelBuilder& builder, const std::string& text, const std::string& folder,
                        const FileOptions& options, FileNotes& notes) {
-  check_sizes(text, "text", folder);
+  const std::string misread = check_mjcf(text, "text", folder, options.search);
   const MujocoModel m = compile_mjcf_text(text, folder, "text", notes);
+  require(misread.empty(), misread);
   return convert(*m, builder, folder, options, notes);
 }
 

@@ -2,6 +2,8 @@
 // What the files of the MJCF reader share.
 
 #include <map>
+#include <string>
+#include <vector>
 
 #include "almond/load/mjcf.hpp"
 
@@ -30,5 +32,11 @@ void read_filters(MjcfReader& r);                               // excludes and 
 void read_tendons(MjcfReader& r, std::vector<int>& tendon_of);  // mjcf_forces.cpp
 void read_equality(MjcfReader& r, const std::vector<int>& tendon_of);
 void read_actuators(MjcfReader& r, const std::vector<int>& tendon_of);
+
+/// Refuses what MuJoCo must not be given: names of files that `folder` does not allow (file_trust.hpp), here and in
+/// what is included, and sizes that would fill the memory. Throws Error with place and line. Returns what is wrong with
+/// the XML, if anything: MuJoCo says it in its own words, and if it does not, it was not checked.
+[[nodiscard]] std::string check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
+                                     const std::vector<std::string>& search);
 
 }  // namespace almond

@@ -10,6 +10,7 @@
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "almond/load/file_io.hpp"
+#include "almond/load/file_trust.hpp"
 #include "almond/load/json_fields.hpp"
 #include "almond/load/mesh_file.hpp"
 #include "almond/load/sdf_json.hpp"
@@ -27,8 +28,15 @@ void read_material(Fields& fields, Material& material) {
   fields.read("restitution", material.restitution);
 }
 
-std::string resolve(const std::string& path, const std::string& folder) {
-  return fs::path(path).is_absolute() || folder.empty() ? path : (fs::path(folder) / path).string();
+/// From the scene's folder; only what a file there may name.
+std::string resolve(const std::string& path, const std::string& folder, const std::string& place) {
+  const std::string full = fs::path(path).is_absolute() || folder.empty() || folder == "." ? path : (fs::path(folder) / path).string();
+  try {
+    check_may_read(full, path, folder, {});
+  } catch (const Error& error) {
+    throw Error(place + ": " + error.what());
+  }
+  return full;
 }
 
 /// Where an object is read.
@@ -81,7 +89,7 @@ Shape read_shape(Fields& fields, const Context& context, SceneObject& object) {
     require(!file.empty(), fields.place() + ": a mesh needs a field \"file\"");
     double scale = 1.0;
     fields.read("scale", scale);
-    return ConvexMesh{load_hull(resolve(file, context.folder), Vec3::Constant(scale), object.notes)};
+    return ConvexMesh{load_hull(resolve(file, context.folder, fields.at("file")), Vec3::Constant(scale), object.notes)};
   }
   require(
       kind == "capsule" || kind == "cylinder" || kind == "cone",
@@ -113,7 +121,7 @@ SceneRobot read_robot(const json& value, const std::string& folder, const std::s
   SceneRobot robot;
   fields.read("file", robot.path);
   require(!robot.path.empty(), place + ": has no field \"file\"");
-  robot.path = resolve(robot.path, folder);
+  robot.path = resolve(robot.path, folder, fields.at("file"));
   FileOptions& options = robot.options;
   fields.read("name", options.name);
   options.X_WF = read_pose(fields);
@@ -134,7 +142,7 @@ SceneRobot read_robot(const json& value, const std::string& folder, const std::s
     require(search->is_array(), fields.at("search") + ": expected a list of folders");
     for (const json& item : *search) {
       require(item.is_string(), fields.at("search") + ": is " + item.dump().substr(0, 40) + ", expected a folder");
-      options.search.push_back(resolve(item.get<std::string>(), folder));
+      options.search.push_back(resolve(item.get<std::string>(), folder, fields.at("search")));
     }
   }
   fields.refuse_others();
@@ -231,7 +239,8 @@ SceneFile parse_scene(const std::string& text, const std::string& folder, const 
 }
 
 SceneFile load_scene_file(const std::string& path, const ShareProgress& progress) {
-  return parse_scene(read_file(path), fs::path(path).parent_path().string(), path, progress);
+  const std::string folder = fs::path(path).parent_path().string();
+  return parse_scene(read_file(path), folder.empty() ? "." : folder, path, progress);
 }
 
 SceneObject parse_object(const std::string& text, const std::string& place, const ShareProgress& progress) {

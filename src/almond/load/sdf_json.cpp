@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "almond/load/file_trust.hpp"
 #include "almond/load/grid_cache.hpp"
 #include "almond/load/json_fields.hpp"
 #include "almond/model/neural_sdf.hpp"
@@ -150,9 +151,14 @@ SdfPtr read_mesh(Fields& fields, const Source& source) {
   fields.read("band", options.band);
   fields.read("scale", scale);
   options.workers = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
-  const std::string path = file.is_absolute() || source.folder.empty()
+  const std::string path = file.is_absolute() || source.folder.empty() || source.folder == "."
                                ? file.string()
                                : (std::filesystem::path(source.folder) / file).string();
+  try {
+    check_may_read(path, file.string(), source.folder, {});
+  } catch (const Error& error) {
+    throw Error(fields.at("file") + ": " + error.what());
+  }
   return load_grid_sdf(path, Vec3::Constant(scale), options, source.notes, source.progress);
 }
 

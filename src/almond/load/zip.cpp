@@ -8,6 +8,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/file_io.hpp"
 
 namespace almond {
 namespace {
@@ -141,16 +142,18 @@ std::vector<ZipMember> read_zip(const std::string& bytes, const std::string& lab
   std::size_t at = read_u32(bytes, end + 16);
   std::vector<ZipMember> members;
   std::uint64_t total = 0;
+  const std::uint64_t most = most_unpacked(bytes.size());
   for (std::size_t i = 0; i < count; ++i) {
     require(at <= end && end - at >= kCentralSize && read_u32(bytes, at) == kCentralHeader,
             label + ": zip directory is damaged at entry " + std::to_string(i) + " of " + std::to_string(count));
     const std::size_t name = read_u16(bytes, at + 28);
     const std::size_t length = kCentralSize + name + read_u16(bytes, at + 30) + read_u16(bytes, at + 32);
     require(end - at >= length, label + ": zip directory is damaged at entry " + std::to_string(i));
+    // Before memory is asked for; entries that share their packed data could otherwise multiply without end.
+    total += read_u32(bytes, at + 24);
+    require(total <= most, label + ": claims more than " + std::to_string(most >> 20U) + " MB when unpacked, from " +
+                               std::to_string(bytes.size()) + " bytes");
     members.push_back(read_member(bytes, at, name, label));
-    // Entries that share their packed data could otherwise multiply without end.
-    total += members.back().bytes.size();
-    require(total <= kMaxExpansion * bytes.size(), label + ": its members overlap");
     at += length;
   }
   return members;

@@ -1,0 +1,90 @@
+#include "almond/load/file_trust.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
+#include "almond/load/installed_robots.hpp"
+
+namespace almond {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where it really lies, as far as it exists.
+fs::path real(const fs::path& path) {
+  std::error_code code;
+  fs::path out = fs::weakly_canonical(fs::absolute(path, code), code);
+  if (code) out = fs::absolute(path, code).lexically_normal();
+  return out.has_filename() ? out : out.parent_path();
+}
+
+bool lies_in(const fs::path& path, const fs::path& tree) {
+  const auto [own, other] = std::mismatch(tree.begin(), tree.end(), path.begin(), path.end());
+  return own == tree.end();
+}
+
+bool is_marked(const fs::path& folder) {
+  std::error_code code;
+  for (const char* mark : {"package.xml", "model.config", ".git"})
+    if (fs::exists(folder / mark, code)) return true;
+  static const std::set<std::string> kInstalled = {"share", "site-packages", "dist-packages"};
+  return kInstalled.contains(folder.parent_path().filename().string());
+}
+
+/// What the user opened: as named and as it really lies, since an installation may be made of links.
+bool is_opened(const fs::path& path, const std::vector<std::string>& search) {
+  std::error_code code;
+  const fs::path named = fs::absolute(path, code).lexically_normal(), there = real(path);
+  std::vector<fs::path> opened(search.begin(), search.end());
+  for (const char* variable : {"ALMOND_TRUSTED_FOLDERS", "ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"}) {
+    const std::vector<fs::path> more = environment_folders(variable);
+    opened.insert(opened.end(), more.begin(), more.end());
+  }
+  if (const std::string robots = find_robot_folder(); !robots.empty()) opened.push_back(tree_of(robots));
+  return std::any_of(opened.begin(), opened.end(), [&](const fs::path& folder) {
+    fs::path plain = fs::absolute(folder, code).lexically_normal();
+    if (!plain.has_filename()) plain = plain.parent_path();
+    return lies_in(named, plain) || lies_in(there, real(folder));
+  });
+}
+
+}  // namespace
+
+std::vector<fs::path> environment_folders(const char* variable) {
+  const char* value = std::getenv(variable);
+  std::vector<fs::path> folders;
+  std::string rest = value == nullptr ? "" : value;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find(':');
+    if (end != 0) folders.emplace_back(rest.substr(0, end));
+    rest = end == std::string::npos ? "" : rest.substr(end + 1);
+  }
+  return folders;
+}
+
+fs::path tree_of(const fs::path& folder) {
+  const fs::path start = real(folder);
+  for (fs::path path = start; path.has_relative_path(); path = path.parent_path())
+    if (is_marked(path)) return path;
+  static const std::set<std::string> kInner = {"urdf",  "urdfs", "xml",   "mjcf",   "sdf",         "robot",
+                                               "robots", "model", "models", "scenes", "description"};
+  const bool inner = kInner.contains(start.filename().string()) && start.parent_path().has_relative_path();
+  return inner ? start.parent_path() : start;
+}
+
+bool may_read(const fs::path& path, const std::string& folder, const std::vector<std::string>& search) {
+  return folder.empty() || lies_in(real(path), tree_of(folder)) || is_opened(path, search);
+}
+
+void check_may_read(const fs::path& path, const std::string& name, const std::string& folder,
+                    const std::vector<std::string>& search) {
+  if (may_read(path, folder, search)) return;
+  throw Error(quote(name) + " lies outside " + quote(tree_of(folder).string()) +
+              ", the folder of the file that names it; expected a file in there, or its folder among the search folders (--search) or "
+              "in ALMOND_TRUSTED_FOLDERS");
+}
+
+}  // namespace almond

@@ -1,0 +1,159 @@
+"""The live page lets nobody in: it listens on this machine alone, knows its own name, reads no more than it said it would,
+serves nothing but itself, and wants a token where others can reach it."""
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("ALMOND_PROGRAM", str(ROOT / "build" / "almond"))
+
+
+def start(*words):
+    process = subprocess.Popen([PROGRAM, "view", "tower", "--no-browser", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    address = process.stdout.readline().strip()
+    if not address:
+        pytest.skip(process.communicate()[1])
+    return process, address
+
+
+def end(process):
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+
+
+@pytest.fixture
+def view():
+    process, address = start()
+    yield int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", address)[1])
+    end(process)
+
+
+@pytest.fixture
+def open_view():
+    """Bound to all addresses: port and token."""
+    process, address = start("--host", "0.0.0.0")
+    found = re.fullmatch(r"http://localhost:(\d+)/\?token=([0-9a-f]{32})", address)
+    yield int(found[1]), found[2]
+    end(process)
+
+
+def ask(port, path="/", method="GET", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    answer = connection.getresponse()
+    return answer.status, dict(answer.getheaders()), answer.read() if path != "/api/stream" else b""
+
+
+def raw(port, request, limit=20):
+    """Everything that comes back for these bytes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=limit) as connection:
+        try:
+            for piece in request if isinstance(request, list) else [request]:
+                connection.sendall(piece)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        answer = b""
+        try:
+            while piece := connection.recv(65536):
+                answer += piece
+        except ConnectionResetError:
+            pass
+        return answer
+
+
+def test_listens_on_this_machine_only(view):
+    listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    own = [words[1] for words in listening if words[3] == "0A" and int(words[1].split(":")[1], 16) == view]
+    assert own == [f"0100007F:{view:04X}"]
+
+
+@pytest.mark.parametrize("name", ["example.org", "127.0.0.1.example.org", "localhost.example.org:{port}", "127.0.0.1:1", "127.0.0.1", "[::2]:{port}", "", "127.0.0.1:{port}.example.org"])
+def test_other_names_are_refused(view, name):
+    """DNS rebinding: a page of another site that reaches us under the site's own name."""
+    assert ask(view, "/api/scene", Host=name.format(port=view))[0] == 403
+
+
+@pytest.mark.parametrize("origin", ["http://example.org", "null", "http://127.0.0.1", "https://127.0.0.1:{port}", "http://127.0.0.1:{port}.example.org", "file://"])
+def test_other_origins_are_refused(view, origin):
+    assert ask(view, "/api/scene", Origin=origin.format(port=view))[0] == 403
+    assert ask(view, "/api/scene", Origin=f"http://127.0.0.1:{view}")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/../../etc/passwd", "/etc/passwd", "//etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd", "/api/../../etc/passwd", "/index.html", "/api/", "/.git/config"])
+def test_serves_nothing_but_itself(view, path):
+    status, _, body = ask(view, path)
+    assert status == 404 and b"root:" not in body
+
+
+def test_requests_have_a_size_and_a_time(view):
+    head = f"Host: 127.0.0.1:{view}\r\nContent-Type: application/json\r\n".encode()
+    # A body that was announced; one that comes in chunks and says nothing of its length; headers without end; a long line.
+    assert b" 413 " in raw(view, b"POST /api/command HTTP/1.1\r\n" + head + b"Content-Length: 100000000\r\n\r\n" + b"x" * 100000)[:20]
+    chunks = [b"POST /api/command HTTP/1.1\r\n" + head + b"Transfer-Encoding: chunked\r\n\r\n"] + [b"10000\r\n" + b"x" * 65536 + b"\r\n"] * 100
+    assert b" 200 " not in raw(view, chunks)[:20]
+    assert b" 200 " not in raw(view, [b"GET / HTTP/1.1\r\n" + head] + [b"X-Header: " + b"x" * 1000 + b"\r\n"] * 10000)[:20]
+    assert b" 200 " not in raw(view, b"GET /" + b"x" * 1000000 + b" HTTP/1.1\r\n" + head + b"\r\n")[:20]
+    # Byte by byte, slower than anybody types: the connection is given up.
+    before = time.time()
+    assert b" 200 " not in raw(view, b"GET / HTTP/1.1\r\nHost: 127", limit=30)[:20]
+    assert time.time() - before < 20
+    assert ask(view)[0] == 200
+
+
+def test_headers_keep_other_pages_away(view):
+    _, headers, _ = ask(view)
+    assert headers["X-Frame-Options"] == "DENY" and "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "Access-Control-Allow-Origin" not in headers
+
+
+def test_token_where_others_can_reach_it(open_view):
+    port, token = open_view
+    for path in ("/", "/api/scene", "/api/stream", "/api/controls", "/api/problem.npz"):
+        assert ask(port, path)[0] == 401
+        assert ask(port, path, Cookie=f"almond_{port}={token[:-1]}x")[0] == 401
+        assert ask(port, path, Authorization="Bearer " + token[:-1])[0] == 401
+    assert ask(port, "/?token=" + token[:-1])[0] == 401
+    assert ask(port, "/api/scene?token=" + token)[0] == 401  # only the page takes it from its address
+    # The page's address gives a cookie, and the token leaves the address.
+    status, headers, _ = ask(port, "/?token=" + token)
+    assert status == 303 and headers["Location"] == "/"
+    cookie = headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    pair = cookie.split(";")[0]
+    assert ask(port, "/", Cookie=pair)[0] == 200 and ask(port, "/api/scene", Cookie="other=1; " + pair)[0] == 200
+    assert ask(port, "/api/controls", Authorization="Bearer " + token)[0] == 200
+    # And still no other site's page.
+    assert ask(port, "/api/scene", Cookie=pair, Origin="http://example.org")[0] == 403
+
+
+def test_every_start_has_its_own_token(open_view):
+    process, address = start("--host", "0.0.0.0")
+    end(process)
+    assert address.split("=")[1] != open_view[1]
+
+
+def test_page_has_a_policy(tmp_path):
+    """Names out of a model file end up in a page as data: packed, and beside the only script that may run."""
+    hostile = tmp_path / "robot.urdf"
+    name = "&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;"
+    hostile.write_text(f'<robot name="{name}"><link name="{name}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+                       f'<collision><geometry><sphere radius="0.1"/></geometry></collision></link></robot>')
+    page = tmp_path / "page.html"
+    done = subprocess.run([PROGRAM, "run", hostile, "--base", "floating", "--steps", "3", "--replay", page], capture_output=True, text=True, timeout=60)
+    if "built without its web page" in done.stderr:
+        pytest.skip("built without the web page (no npm)")
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert "alert(1)" not in text and len(re.findall(r"<script>", text)) == 1
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert "default-src 'none'" in policy and re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}'(;|$)", policy)
+    assert "unsafe-eval" not in policy and text.index("Content-Security-Policy") < text.index("<script")
