@@ -416,6 +416,48 @@ describe('replay', { skip }, () => {
     }
   });
 
+  test("names out of a model file are text, and no script runs but the page's own", async () => {
+    const hostile = '<img src=x onerror="window.harmed=1"><script>window.harmed=2</script>';
+    const sections = new Sections();
+    const box = { name: hostile, body: 0, role: 'both', kind: 'box', size: [0.2, 0.05, 0.05] };
+    const header = {
+      title: hostile,
+      facts: [[hostile, hostile]],
+      bodies: [{ name: hostile, parent: -1, mass: 1, com: [0, 0, 0] }],
+      geoms: [{ ...box, position: [0, 0, 0], quaternion: [1, 0, 0, 0], color: null }],
+      frames: {
+        count: 1,
+        step: sections.add('u32', [7]),
+        time: sections.add('f64', [0.5]),
+        position: sections.add('i32', [0, 0, 1], { scale: 1e-5 }),
+        quaternion: sections.add('i16', [1, 0, 0, 0], { scale: 1 / 32767 }),
+      },
+    };
+    const { page, context, complaints } = await open(browser, await write('hostile.html', [blob(header, sections)]));
+    await ready(page);
+    await page.keyboard.press('p');
+    await until('the names are seen', async () => (await page.textContent('body')).includes('window.harmed=1'));
+    assert.equal(await page.evaluate(() => document.querySelectorAll('img').length), 0);
+    assert.deepEqual(complaints, []);
+    // Should markup get in all the same, the policy stops it.
+    const refused = await page.evaluate(async () => {
+      const seen = [];
+      document.addEventListener('securitypolicyviolation', (event) => seen.push(event.effectiveDirective));
+      const box = document.createElement('div');
+      document.body.append(box);
+      box.innerHTML = '<img src=x onerror="window.harmed=3">';
+      const script = document.createElement('script');
+      script.textContent = 'window.harmed=4';
+      box.append(script);
+      await fetch('https://example.org/').catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return seen;
+    });
+    assert.equal(await page.evaluate(() => window.harmed), undefined);
+    assert.ok(refused.includes('script-src-elem') && refused.includes('connect-src'), `${refused}`);
+    await context.close();
+  });
+
   test('a box around the action does not hide it', async () => {
     // A red ball falls between four walls: red is to be seen, as it is without the walls.
     const redness = async (walls) => {
