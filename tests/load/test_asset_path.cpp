@@ -91,10 +91,10 @@ TEST_F(AssetPath, FilesOutsideTheTreeAreRefused) {
   const std::string mesh = put("home/robots/arm/meshes/m.stl");
   fs::create_directories(path("home/robots/arm/urdf"));
   const std::string urdf = "home/robots/arm/urdf";
-  for (const std::string& name : {secret, "file://" + secret, std::string("../../../secret.stl"), std::string("secret.stl"),
-                                  std::string("x/../../../../secret.stl")}) {
+  for (const std::string& name : {secret, "file://" + secret, std::string("../../../secret.stl"),
+                                  std::string("secret.stl"), std::string("x/../../../../secret.stl")}) {
     const std::string error = error_of(name, urdf);
-    EXPECT_TRUE(contains(error, "lies outside \"" + path("home/robots/arm") + "\"")) << name << "\n" << error;
+    EXPECT_TRUE(contains(error, "lies outside " + path("home/robots/arm") + ", ")) << name << "\n" << error;
     EXPECT_TRUE(contains(error, "--search")) << error;
   }
   // A package's name is no way to folders that are none.

@@ -184,7 +184,7 @@ TEST(Npz, RefusesDamagedArchives) {
   EXPECT_TRUE(contains(error(locked), "encrypted"));
   std::string huge = good;
   for (std::size_t i = 24; i < 28; ++i) huge[central + i] = '\xff';
-  EXPECT_TRUE(contains(error(huge), "claims 4294967295 bytes") || contains(error(huge), "stored size"));
+  EXPECT_TRUE(contains(error(huge), "bytes when unpacked, from a file of"));
   const std::string twice = make_zip({{"x.npy", npy("<f8", "(0,)", "")}, {"x", npy("<f8", "(0,)", "")}}, "t");
   EXPECT_TRUE(contains(error(twice), "field \"x\" occurs twice"));
 }

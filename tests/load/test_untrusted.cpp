@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "almond/load/file_io.hpp"
 #include "almond/load/mjcf.hpp"
 #include "almond/load/scene_file.hpp"
@@ -23,30 +22,30 @@ class Untrusted : public FolderTest {
  protected:
   void SetUp() override {
     FolderTest::SetUp();
-    std::filesystem::create_directories(path("model"));
+    std::filesystem::create_directories(path("bot"));
     write_file(path("secret.stl"), SampleBox().stl_binary());
     write_file(path("secret.xml"), "<mujoco/>");
   }
 
   std::string mjcf(const std::string& text) {
-    write_file(path("model/m.xml"), text);
+    write_file(path("bot/m.xml"), text);
     return error_of([&] {
       ModelBuilder builder;
       FileNotes notes;
-      add_mjcf(builder, path("model/m.xml"), {}, notes);
+      add_mjcf(builder, path("bot/m.xml"), {}, notes);
     });
   }
   std::string urdf(const std::string& text) {
-    write_file(path("model/r.urdf"), text);
+    write_file(path("bot/r.urdf"), text);
     return error_of([&] {
       ModelBuilder builder;
       FileNotes notes;
-      add_urdf(builder, path("model/r.urdf"), {}, notes);
+      add_urdf(builder, path("bot/r.urdf"), {}, notes);
     });
   }
   std::string scene(const std::string& text) {
-    write_file(path("model/s.json"), text);
-    return error_of([&] { static_cast<void>(load_scene_file(path("model/s.json"))); });
+    write_file(path("bot/s.json"), text);
+    return error_of([&] { static_cast<void>(load_scene_file(path("bot/s.json"))); });
   }
 };
 
@@ -57,7 +56,8 @@ class Untrusted : public FolderTest {
   } while (false)
 
 std::string robot_with_mesh(const std::string& file) {
-  return R"(<robot name="r"><link name="a"><collision><geometry><mesh filename=")" + file + R"("/></geometry></collision></link></robot>)";
+  return R"(<robot name="r"><link name="a"><collision><geometry><mesh filename=")" + file +
+         R"("/></geometry></collision></link></robot>)";
 }
 
 TEST_F(Untrusted, UrdfNamesNoFileOutside) {
@@ -69,30 +69,37 @@ TEST_F(Untrusted, MjcfNamesNoFileOutside) {
   if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
   const std::string body = R"(<worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>)";
   EXPECT_SAYS(mjcf(R"(<mujoco><asset><mesh name="m" file="../secret.stl"/></asset>)" + body), "lies outside");
-  EXPECT_SAYS(mjcf(R"(<mujoco><asset><mesh name="m" file=")" + path("secret.stl") + R"("/></asset>)" + body), "lies outside");
-  EXPECT_SAYS(mjcf(R"(<mujoco><compiler meshdir=".."/><asset><mesh name="m" file="secret.stl"/></asset>)" + body), "lies outside");
+  EXPECT_SAYS(mjcf(R"(<mujoco><asset><mesh name="m" file=")" + path("secret.stl") + R"("/></asset>)" + body),
+              "lies outside");
+  EXPECT_SAYS(mjcf(R"(<mujoco><compiler meshdir=".."/><asset><mesh name="m" file="secret.stl"/></asset>)" + body),
+              "lies outside");
   EXPECT_SAYS(mjcf(R"(<mujoco><include file="../secret.xml"/></mujoco>)"), "lies outside");
-  EXPECT_SAYS(mjcf(R"(<mujoco><asset><texture name="t" type="cube" fileright="../secret.stl"/></asset></mujoco>)"), "lies outside");
+  EXPECT_SAYS(mjcf(R"(<mujoco><asset><texture name="t" type="cube" fileright="../secret.stl"/></asset></mujoco>)"),
+              "lies outside");
   // Through a file that is included.
-  write_file(path("model/inner.xml"), R"(<mujoco><asset><mesh name="m" file="../secret.stl"/></asset></mujoco>)");
+  write_file(path("bot/inner.xml"), R"(<mujoco><asset><mesh name="m" file="../secret.stl"/></asset></mujoco>)");
   EXPECT_SAYS(mjcf(R"(<mujoco><include file="inner.xml"/></mujoco>)"), "lies outside");
   // Its own, and those that the user opens.
-  write_file(path("model/own.stl"), SampleBox().stl_binary());
+  write_file(path("bot/own.stl"), SampleBox().stl_binary());
   EXPECT_EQ(mjcf(R"(<mujoco><asset><mesh name="m" file="own.stl"/></asset>)" + body), "");
   ModelBuilder builder;
   FileNotes notes;
   FileOptions options;
   options.search = {path("")};
-  write_file(path("model/m.xml"), R"(<mujoco><asset><mesh name="m" file="../secret.stl"/></asset>)" + body);
-  EXPECT_NO_THROW(add_mjcf(builder, path("model/m.xml"), options, notes));
+  write_file(path("bot/m.xml"), R"(<mujoco><asset><mesh name="m" file="../secret.stl"/></asset>)" + body);
+  EXPECT_NO_THROW(add_mjcf(builder, path("bot/m.xml"), options, notes));
 }
 
 TEST_F(Untrusted, SceneNamesNoFileOutside) {
   const std::string start = R"({"almond_scene": 1, )";
-  EXPECT_SAYS(scene(start + R"("robots": [{"file": "../secret.xml"}]})"), "robots[0].file: \"../secret.xml\" lies outside");
-  EXPECT_SAYS(scene(start + R"("robots": [{"file": "own.urdf", "search": ["/"]}]})"), "robots[0].search: \"/\" lies outside");
-  EXPECT_SAYS(scene(start + R"("objects": [{"shape": "mesh", "file": "../secret.stl", "mass": 1}]})"), "objects[0].file: ");
-  EXPECT_SAYS(scene(start + R"("objects": [{"shape": {"kind": "mesh_sdf", "file": "../secret.stl"}, "mass": 1}]})"), "lies outside");
+  EXPECT_SAYS(scene(start + R"("robots": [{"file": "../secret.xml"}]})"),
+              "robots[0].file: \"../secret.xml\" lies outside");
+  EXPECT_SAYS(scene(start + R"("robots": [{"file": "own.urdf", "search": ["/"]}]})"),
+              "robots[0].search: \"/\" lies outside");
+  EXPECT_SAYS(scene(start + R"("objects": [{"shape": "mesh", "file": "../secret.stl", "mass": 1}]})"),
+              "objects[0].file: ");
+  EXPECT_SAYS(scene(start + R"("objects": [{"shape": {"kind": "mesh_sdf", "file": "../secret.stl"}, "mass": 1}]})"),
+              "lies outside");
 }
 
 TEST_F(Untrusted, EntitiesDoNotMultiply) {
@@ -103,25 +110,34 @@ TEST_F(Untrusted, EntitiesDoNotMultiply) {
     bomb += "<!ENTITY a" + std::to_string(i) + " \"" + ten + "\">";
   }
   bomb += "<!ENTITY out SYSTEM \"file://" + path("secret.xml") + "\">]>";
-  EXPECT_SAYS(urdf(bomb + "<robot name=\"&a11;\"><link name=\"&out;\"/></robot>"), "a DOCTYPE with definitions, expected none");
-  write_file(path("model/m.dae"), bomb + "<COLLADA>&a11;&out;</COLLADA>");
+  EXPECT_SAYS(urdf(bomb + "<robot name=\"&a11;\"><link name=\"&out;\"/></robot>"),
+              "a DOCTYPE with definitions, expected none");
+  write_file(path("bot/m.dae"), bomb + "<COLLADA>&a11;&out;</COLLADA>");
   EXPECT_SAYS(urdf(robot_with_mesh("m.dae")), "a DOCTYPE with definitions, expected none");
-  if (have_mujoco()) EXPECT_NE(mjcf(bomb + "<mujoco model=\"&a11;\"><worldbody>&out;</worldbody></mujoco>"), "");
+  if (!have_mujoco()) return;
+  EXPECT_NE(mjcf(bomb + "<mujoco model=\"&a11;\"><worldbody>&out;</worldbody></mujoco>"), "");
 }
 
 TEST_F(Untrusted, MjcfClaimsNoMemory) {
   if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
-  EXPECT_SAYS(mjcf(R"(<mujoco><asset><hfield name="h" nrow="1048576" ncol="1048576" size="1 1 1 1"/></asset></mujoco>)"), "expected at most");
-  EXPECT_SAYS(mjcf(R"(<mujoco><asset><texture name="t" type="2d" builtin="flat" width="1048576" height="1048576"/></asset></mujoco>)"),
-              "expected at most");
-  EXPECT_SAYS(mjcf(R"(<mujoco><worldbody><replicate count="10000"><replicate count="10000"><geom size="1"/></replicate></replicate></worldbody></mujoco>)"),
-              "copies");
+  EXPECT_SAYS(
+      mjcf(R"(<mujoco><asset><hfield name="h" nrow="1048576" ncol="1048576" size="1 1 1 1"/></asset></mujoco>)"),
+      "expected at most");
+  EXPECT_SAYS(
+      mjcf(
+          R"(<mujoco><asset><texture name="t" type="2d" builtin="flat" width="1048576" height="1048576"/></asset></mujoco>)"),
+      "expected at most");
+  EXPECT_SAYS(
+      mjcf(
+          R"(<mujoco><worldbody><replicate count="10000"><replicate count="10000"><geom size="1"/></replicate></replicate></worldbody></mujoco>)"),
+      "copies");
 }
 
-/// A member of zeros packed as tightly as deflate can, whatever its size: the checksum is not looked at before the size.
+/// A member of zeros packed as tightly as deflate can, whatever its size: the checksum is not looked at before the
+/// size.
 TEST_F(Untrusted, SmallArchiveDoesNotGrowLarge) {
   NpzArchive archive;
-  archive.set("A", NpzArray({4 << 20}, std::vector<double>(4 << 20)));  // 32 MB in 32 kB
+  archive.set("A", NpzArray({4 << 20}, std::vector<double>(4 << 20)));  // 32 MB in 33 kB
   const std::string one = make_zip({{"A.npy", read_zip(archive.to_bytes("x"), "x")[0].bytes}}, "x");
   ASSERT_LT(one.size(), 100'000U);
   // The same member forty times over: 1.3 GB from 35 kB.
@@ -131,7 +147,7 @@ TEST_F(Untrusted, SmallArchiveDoesNotGrowLarge) {
   last[8] = last[10] = 40;
   bomb += last;
   const std::string error = error_of([&] { static_cast<void>(read_zip(bomb, "bomb")); });
-  EXPECT_SAYS(error, "claims more than 1024 MB when unpacked");
+  EXPECT_SAYS(error, "bytes when unpacked, from a file of");
   EXPECT_EQ(read_zip(one, "x")[0].bytes.size(), (32U << 20U) + 128U);
 }
 
@@ -146,11 +162,14 @@ TEST_F(Untrusted, ClaimOfTooManyRows) {
   npy += static_cast<char>(header.size());
   npy += '\x00';
   npy += header + std::string(8, '\0');
-  EXPECT_SAYS(error_of([&] { static_cast<void>(NpzArchive::from_bytes(make_zip({{"b.npy", npy}}, "x"), "x")); }), "needs more than the 8 bytes");
+  EXPECT_SAYS(error_of([&] {
+                static_cast<void>(NpzArchive::from_bytes(make_zip({{"b.npy", npy}}, "x"), "x"));
+              }),
+              "needs more than the 8 bytes");
   // Triangles that an STL file of 84 bytes does not have.
   std::string stl(80, ' ');
   stl += "\xff\xff\xff\xff";
-  write_file(path("model/m.stl"), stl);
+  write_file(path("bot/m.stl"), stl);
   EXPECT_NE(urdf(robot_with_mesh("m.stl")), "");
 }
 
@@ -173,16 +192,17 @@ std::string hdf5_error(const std::string& file, const std::string& name, const M
 TEST_F(Untrusted, Hdf5ReadsNoOtherFile) {
   const std::string name = "fclib_global/vectors/f";
   write_file(path("other"), std::string(24, '\x41'));
-  EXPECT_SAYS(hdf5_error(path("a.hdf5"), name,
-                         [&](hid_t id) {
-                           const hsize_t count = 3;
-                           const hid_t space = H5Screate_simple(1, &count, nullptr), plan = H5Pcreate(H5P_DATASET_CREATE);
-                           H5Pset_external(plan, path("other").c_str(), 0, 24);
-                           H5Dclose(H5Dcreate2(id, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, plan, H5P_DEFAULT));
-                           H5Pclose(plan);
-                           H5Sclose(space);
-                         }),
-              "not in the file");
+  EXPECT_SAYS(
+      hdf5_error(path("a.hdf5"), name,
+                 [&](hid_t id) {
+                   const hsize_t count = 3;
+                   const hid_t space = H5Screate_simple(1, &count, nullptr), plan = H5Pcreate(H5P_DATASET_CREATE);
+                   H5Pset_external(plan, path("other").c_str(), 0, 24);
+                   H5Dclose(H5Dcreate2(id, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, plan, H5P_DEFAULT));
+                   H5Pclose(plan);
+                   H5Sclose(space);
+                 }),
+      "not in the file");
   save_problem(
       [] {
         ContactProblem problem;
@@ -192,23 +212,27 @@ TEST_F(Untrusted, Hdf5ReadsNoOtherFile) {
       }(),
       path("b.hdf5"));
   EXPECT_SAYS(hdf5_error(path("a.hdf5"), name,
-                         [&](hid_t id) { H5Lcreate_external(path("b.hdf5").c_str(), name.c_str(), id, name.c_str(), H5P_DEFAULT, H5P_DEFAULT); }),
+                         [&](hid_t id) {
+                           H5Lcreate_external(path("b.hdf5").c_str(), name.c_str(), id, name.c_str(), H5P_DEFAULT,
+                                              H5P_DEFAULT);
+                         }),
               "is missing");
 }
 
 TEST_F(Untrusted, Hdf5ClaimOfTooManyRows) {
   const std::string name = "fclib_global/vectors/f";
   for (const bool chunked : {false, true})
-    EXPECT_SAYS(hdf5_error(path("a.hdf5"), name,
-                           [&](hid_t id) {
-                             const hsize_t count = hsize_t{1} << 40U, chunk = 1024;
-                             const hid_t space = H5Screate_simple(1, &count, nullptr), plan = H5Pcreate(H5P_DATASET_CREATE);
-                             if (chunked) H5Pset_chunk(plan, 1, &chunk);
-                             H5Dclose(H5Dcreate2(id, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, plan, H5P_DEFAULT));
-                             H5Pclose(plan);
-                             H5Sclose(space);
-                           }),
-                "claims 1099511627776 values");
+    EXPECT_SAYS(
+        hdf5_error(path("a.hdf5"), name,
+                   [&](hid_t id) {
+                     const hsize_t count = hsize_t{1} << 40U, chunk = 1024;
+                     const hid_t space = H5Screate_simple(1, &count, nullptr), plan = H5Pcreate(H5P_DATASET_CREATE);
+                     if (chunked) H5Pset_chunk(plan, 1, &chunk);
+                     H5Dclose(H5Dcreate2(id, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, plan, H5P_DEFAULT));
+                     H5Pclose(plan);
+                     H5Sclose(space);
+                   }),
+        "claims 1099511627776 values");
 }
 
 #endif  // ALMOND_HAVE_HDF5

@@ -175,8 +175,7 @@ std::string find_asset(const std::string& name, const std::string& folder, const
   check_name(name, path);
   Search places{name, folder, search, {}, {}, {}};
   for (const char* scheme : {"package://", "model://"})
-    if (starts_with(path, scheme))
-      return find_in_packages(places, path.substr(std::string(scheme).size()));
+    if (starts_with(path, scheme)) return find_in_packages(places, path.substr(std::string(scheme).size()));
   const bool file_scheme = starts_with(path, "file://");
   if (file_scheme) path = decode_percent(path.substr(7));
   check_name(name, path);

@@ -6,9 +6,9 @@
 //   other/path            beside the robot file
 //
 // Looked for in this order: the user's folders, the robot file's folder and those above it, ROS_PACKAGE_PATH, and
-// share/ below AMENT_PREFIX_PATH. A folder is the package NAME if it is called so or if its package.xml says so. What is
-// found has to be a file that the robot file may name (file_trust.hpp); of the packages around and beside the robot's
-// own, those with a package.xml and those called ..._description are.
+// share/ below AMENT_PREFIX_PATH. A folder is the package NAME if it is called so or if its package.xml says so. What
+// is found has to be a file that the robot file may name (file_trust.hpp); of the packages around and beside the
+// robot's own, those with a package.xml and those called ..._description are.
 
 #include <string>
 #include <vector>

@@ -69,7 +69,7 @@ fs::path tree_of(const fs::path& folder) {
   const fs::path start = real(folder);
   for (fs::path path = start; path.has_relative_path(); path = path.parent_path())
     if (is_marked(path)) return path;
-  static const std::set<std::string> kInner = {"urdf",  "urdfs", "xml",   "mjcf",   "sdf",         "robot",
+  static const std::set<std::string> kInner = {"urdf",   "urdfs", "xml",    "mjcf",   "sdf",        "robot",
                                                "robots", "model", "models", "scenes", "description"};
   const bool inner = kInner.contains(start.filename().string()) && start.parent_path().has_relative_path();
   return inner ? start.parent_path() : start;
@@ -82,9 +82,13 @@ bool may_read(const fs::path& path, const std::string& folder, const std::vector
 void check_may_read(const fs::path& path, const std::string& name, const std::string& folder,
                     const std::vector<std::string>& search) {
   if (may_read(path, folder, search)) return;
-  throw Error(quote(name) + " lies outside " + quote(tree_of(folder).string()) +
-              ", the folder of the file that names it; expected a file in there, or its folder among the search folders (--search) or "
-              "in ALMOND_TRUSTED_FOLDERS");
+  std::string tree = tree_of(folder).string();
+  for (char& c : tree)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  throw Error(
+      quote(name) + " lies outside " + tree +
+      ", the folder of the file that names it; expected a file in there, or its folder among the search folders "
+      "(--search) or in ALMOND_TRUSTED_FOLDERS");
 }
 
 }  // namespace almond

@@ -59,8 +59,8 @@ void check_sizes(const Elements& elements, const std::string& place) {
 struct Walk {
   std::string folder;
   const std::vector<std::string>& search;
-  std::set<std::string> seen;               // files
-  std::set<fs::path> folders = {fs::path()};  // that names may start from: meshdir and the like
+  std::set<std::string> seen;                               // files
+  std::set<fs::path> folders = {fs::path()};                // that names may start from: meshdir and the like
   std::vector<std::pair<std::string, std::string>> assets;  // name, place
   std::string misread = {};                                 // the first text that is no XML for us
 
@@ -110,11 +110,12 @@ struct Walk {
 }  // namespace
 
 std::string check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
-                const std::vector<std::string>& search) {
+                       const std::vector<std::string>& search) {
   Walk walk{folder, search, {}, {fs::path()}, {}, {}};
   walk.read(text, place, folder);
   for (const auto& [name, where] : walk.assets)
-    for (const fs::path& start : walk.folders) static_cast<void>(walk.check(fs::path(folder) / start / name, name, where));
+    for (const fs::path& start : walk.folders)
+      static_cast<void>(walk.check(fs::path(folder) / start / name, name, where));
   return walk.misread;
 }
 

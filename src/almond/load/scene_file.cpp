@@ -30,7 +30,8 @@ void read_material(Fields& fields, Material& material) {
 
 /// From the scene's folder; only what a file there may name.
 std::string resolve(const std::string& path, const std::string& folder, const std::string& place) {
-  const std::string full = fs::path(path).is_absolute() || folder.empty() || folder == "." ? path : (fs::path(folder) / path).string();
+  const std::string full =
+      fs::path(path).is_absolute() || folder.empty() || folder == "." ? path : (fs::path(folder) / path).string();
   try {
     check_may_read(full, path, folder, {});
   } catch (const Error& error) {

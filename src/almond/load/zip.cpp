@@ -140,22 +140,26 @@ std::vector<ZipMember> read_zip(const std::string& bytes, const std::string& lab
   const std::size_t end = find_end_record(bytes, label);
   const std::size_t count = read_u16(bytes, end + 10);
   std::size_t at = read_u32(bytes, end + 16);
-  std::vector<ZipMember> members;
+  // All that is claimed is added up before memory is asked for: members may share their packed data, and would
+  // otherwise multiply without end.
+  std::vector<std::size_t> entries;
   std::uint64_t total = 0;
-  const std::uint64_t most = most_unpacked(bytes.size());
   for (std::size_t i = 0; i < count; ++i) {
     require(at <= end && end - at >= kCentralSize && read_u32(bytes, at) == kCentralHeader,
             label + ": zip directory is damaged at entry " + std::to_string(i) + " of " + std::to_string(count));
-    const std::size_t name = read_u16(bytes, at + 28);
-    const std::size_t length = kCentralSize + name + read_u16(bytes, at + 30) + read_u16(bytes, at + 32);
+    const std::size_t length =
+        kCentralSize + read_u16(bytes, at + 28) + read_u16(bytes, at + 30) + read_u16(bytes, at + 32);
     require(end - at >= length, label + ": zip directory is damaged at entry " + std::to_string(i));
-    // Before memory is asked for; entries that share their packed data could otherwise multiply without end.
+    entries.push_back(at);
     total += read_u32(bytes, at + 24);
-    require(total <= most, label + ": claims more than " + std::to_string(most >> 20U) + " MB when unpacked, from " +
-                               std::to_string(bytes.size()) + " bytes");
-    members.push_back(read_member(bytes, at, name, label));
     at += length;
   }
+  require(total <= most_unpacked(bytes.size()), label + ": claims " + std::to_string(total) +
+                                                    " bytes when unpacked, from a file of " +
+                                                    std::to_string(bytes.size()));
+  std::vector<ZipMember> members;
+  for (const std::size_t entry : entries)
+    members.push_back(read_member(bytes, entry, read_u16(bytes, entry + 28), label));
   return members;
 }
 

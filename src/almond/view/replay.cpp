@@ -20,10 +20,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kLength = 1e-5;                              // [m] steps of stored positions
-constexpr double kUnit = 1.0 / 32767.0;                       // of components of unit vectors and quaternions
-constexpr double kApartS = 0.1;                               // between hard steps that are kept
-constexpr double kTraceBudgetMs = 2000.0;                     // of one solver on one step
+constexpr double kLength = 1e-5;           // [m] steps of stored positions
+constexpr double kUnit = 1.0 / 32767.0;    // of components of unit vectors and quaternions
+constexpr double kApartS = 0.1;            // between hard steps that are kept
+constexpr double kTraceBudgetMs = 2000.0;  // of one solver on one step
 constexpr std::size_t kMostTracePoints = 400;
 
 Json to_json(const ArrayPlace& place) {
@@ -382,7 +382,8 @@ std::string Replay::finish(const Frame& end, const std::vector<std::pair<std::st
 }
 
 double replay_length(const std::string& zipped, const std::string& label) {
-  const std::string bytes = gunzip(zipped, most_unpacked(zipped.size()), label), why = label + ": damaged, expected a replay";
+  const std::string bytes = gunzip(zipped, most_unpacked(zipped.size()), label),
+                    why = label + ": damaged, expected a replay";
   std::uint32_t length = 0;
   require(bytes.size() > 12 && bytes.compare(0, 8, "almondR1") == 0, why);
   std::memcpy(&length, bytes.data() + 8, sizeof length);
