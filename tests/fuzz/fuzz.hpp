@@ -21,6 +21,9 @@ std::vector<std::string> make_seeds();
 /// Ends the program with a word on what does not hold.
 void check(bool holds, const char* what);
 
+/// How many inputs ended with an Error so far.
+std::size_t& refused();
+
 /// Numbers and texts out of an input; zeros behind its end.
 class Bytes {
  public:

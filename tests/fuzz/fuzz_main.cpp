@@ -31,6 +31,11 @@ void check(bool holds, const char* what) {
   std::abort();
 }
 
+std::size_t& refused() {
+  static std::size_t count = 0;
+  return count;
+}
+
 const std::string& own_folder() {
   static const TemporaryFolder folder;
   return folder.path();
@@ -61,6 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     almond::fuzz::read_input(std::string(reinterpret_cast<const char*>(data), size));
   } catch (const almond::Error& error) {
     almond::fuzz::check_message(error.what());
+    ++almond::fuzz::refused();
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 // The solvers on problems made of the input's bytes: degenerate, duplicated, zero, huge, tiny, infeasible, with numbers
 // that are none. A problem is refused in one line, or every solver ends with a status and finite numbers.
 
+#include <cmath>
 #include <limits>
 
 #include "almond/solver/certificate.hpp"
@@ -26,13 +27,16 @@ MatX take_matrix(Bytes& bytes, int rows, int cols) {
   return matrix;
 }
 
-/// A multiple of 1, a product that is symmetric and mostly definite, or whatever comes.
+/// Where only numbers above 0 make sense: mostly one of them.
+double take_size(Bytes& bytes) { return bytes.pick(31) == 0 ? take_number(bytes) : std::abs(take_number(bytes)); }
+
+/// Mostly a product that is symmetric and definite; also one that is hardly so, a multiple of 1, or whatever comes.
 MatX take_inertia(Bytes& bytes, int size) {
-  const int kind = bytes.pick(3);
-  if (kind == 0) return take_number(bytes) * MatX::Identity(size, size);
+  const int kind = bytes.pick(15);
+  if (kind == 0) return take_matrix(bytes, size, size);
+  if (kind < 4) return take_size(bytes) * MatX::Identity(size, size);
   const MatX root = take_matrix(bytes, size, size);
-  if (kind == 1) return root;
-  return root * root.transpose() + (kind == 2 ? 1.0 : 1e-9) * MatX::Identity(size, size);
+  return root * root.transpose() + (kind == 4 ? 1e-9 : 1.0) * MatX::Identity(size, size);
 }
 
 SideInput take_side(Bytes& bytes, const ContactProblem& problem, int rows) {
@@ -45,7 +49,7 @@ void add_constraint(Bytes& bytes, ContactProblem& problem) {
   const int kind = bytes.pick(7), copies = bytes.pick(15) == 0 ? 3 : 1;
   const bool two = bytes.flip();
   if (kind < 4) {
-    const double mu = take_number(bytes);
+    const double mu = take_size(bytes);
     const Vec3 e = take_matrix(bytes, 3, 1);
     const SideInput a = take_side(bytes, problem, 3), b = two ? take_side(bytes, problem, 3) : SideInput{};
     for (int i = 0; i < copies; ++i) two ? problem.add_contact(mu, e, a, b) : problem.add_contact(mu, e, a);
@@ -53,10 +57,10 @@ void add_constraint(Bytes& bytes, ContactProblem& problem) {
   }
   std::vector<SideInput> sides = {take_side(bytes, problem, 1)};
   if (two) sides.push_back(take_side(bytes, problem, 1));
-  const double e = take_number(bytes), k = take_number(bytes), d = take_number(bytes);
+  const double e = take_number(bytes), k = take_size(bytes), d = take_size(bytes);
   for (int i = 0; i < copies; ++i) {
     if (kind == 4) problem.add_hard(e, sides);
-    if (kind == 5) problem.add_soft(e, k, d, sides, bytes.flip() ? kInfinity : take_number(bytes));
+    if (kind == 5) problem.add_soft(e, k, d, sides, bytes.flip() ? kInfinity : take_size(bytes));
     if (kind == 6) problem.add_equality(e, sides);
     if (kind == 7) problem.add_bounded(e, k, sides);
   }

@@ -23,7 +23,7 @@ std::vector<std::string> make_seeds() {
       repository_file("examples/robot/leg.urdf"),
       R"(<robot name="r"><link name="a"><inertial><origin xyz="0 0 1" rpy="0 0.1 0"/><mass value="1"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial><collision><geometry><mesh filename="box.stl" scale="1 1 2"/>
-</geometry></collision><visual><geometry><mesh filename="package://p/box.obj"/></geometry><material name="m"><color rgba="1 0 0 1"/>
+</geometry></collision><visual><geometry><mesh filename="box.obj"/></geometry><material name="m"><color rgba="1 0 0 1"/>
 </material></visual></link><link name="b"><inertial><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>
 </inertial><collision><geometry><capsule radius="0.1" length="0.3"/></geometry></collision></link>
 <joint name="j" type="prismatic"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="9" velocity="2"/>

@@ -8,13 +8,14 @@
 
 namespace almond::fuzz {
 
-/// A folder with box.stl, box.obj and box.dae.
+/// A folder with box.stl, box.obj, box.dae, and other.xml to be included.
 inline const std::string& mesh_folder() {
   static const std::string& folder = [&]() -> const std::string& {
     const testing::SampleBox box;
     write_file(own_folder() + "/box.stl", box.stl_binary());
     write_file(own_folder() + "/box.obj", box.obj());
     write_file(own_folder() + "/box.dae", box.dae());
+    write_file(own_folder() + "/other.xml", "<mujoco><option timestep=\"0.001\"/></mujoco>");
     return own_folder();
   }();
   return folder;

@@ -120,6 +120,7 @@ int main(int argc, char** argv) {
   std::mt19937_64 random(7);
   for (std::size_t i = 0; i < mutations; ++i)
     slowest = std::max(slowest, run(mutate(inputs[i % inputs.size()], inputs[random() % inputs.size()], random)));
-  std::printf("%zu inputs and %zu mutations, the slowest took %.0f ms\n", inputs.size(), mutations, slowest);
+  std::printf("%zu inputs and %zu mutations, %zu refused, the slowest took %.0f ms\n", inputs.size(), mutations,
+              almond::fuzz::refused(), slowest);
   return 0;
 }
