@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup setup-test build python wheel docs notebooks demo test bench peers layers format check-format tidy clean \
-        soak fuzz coverage test-release test-dev test-tsan test-python test-python-asan test-viewer
+        soak fuzz faults coverage test-release test-dev test-tsan test-python test-python-asan test-viewer
 
 JOBS ?= $(shell nproc)
 # Warnings are errors here; `make build WERROR=OFF` for a compiler newer than ours.
@@ -97,6 +97,9 @@ test-viewer: setup-test build ## The web page: types, format, and in a real brow
 SOAK_STEPS ?= 1000000
 soak: build ## Push and drive every scene with every solver at random, SOAK_STEPS steps in all, and check each
 	@build/almond soak --steps $(SOAK_STEPS) $(ARGS)
+
+faults: setup-test build ## Full disks, deaths while writing, damaged files, jumping clocks, viewers that stall: every moment of them
+	@ALMOND_FAULTS=long .venv/bin/python -m pytest -q tests/faults $(ARGS)
 
 coverage: setup ## Lines of the library that the C++ tests run, by folder, and functions that none does
 	@$(call build_preset,coverage,build/coverage,almond_tests)
