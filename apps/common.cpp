@@ -5,10 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -107,8 +109,12 @@ void check_output(const std::string& option, const std::string& path) {
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
   require(fs::is_directory(folder), option + " " + path + ": the folder " + quote(folder.string()) + " does not exist");
   require(!fs::is_directory(path), option + " " + path + ": is a folder, expected a file");
-  require(access(folder.c_str(), W_OK) == 0,
-          option + " " + path + ": the folder " + quote(folder.string()) + " cannot be written");
+  // Permissions do not tell all: a file is made there and removed again.
+  const PendingFile trial(path);
+  std::FILE* made = std::fopen(trial.temporary().c_str(), "wb");
+  require(made != nullptr, option + " " + path + ": the folder " + quote(folder.string()) + " cannot be written (" +
+                               std::strerror(errno) + ")");
+  std::fclose(made);
 }
 
 void write_output(const std::string& path, const std::string& bytes) {

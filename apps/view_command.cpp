@@ -1,5 +1,9 @@
 // `almond view`: a scene or a robot file that runs while a browser looks at it, or a replay.
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -9,6 +13,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/load/file_io.hpp"
+#include "almond/view/browser.hpp"
 #include "almond/view/page.hpp"
 #include "almond/view/server.hpp"
 #include "apps/commands.hpp"
@@ -38,11 +43,25 @@ LiveWorld make_world(const SceneArguments& arguments) {
   return world;
 }
 
-/// False where there is no display, or nothing to open a page with.
+bool is_given(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+/// False where there is no display, or nothing to open a page with. Not by std::system(), under which a Ctrl-C is lost.
 bool open_browser(const std::string& address) {
-  if (std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr) return false;
-  if (std::system("command -v xdg-open >/dev/null 2>&1") != 0) return false;
-  return std::system(("xdg-open " + address + " >/dev/null 2>&1 &").c_str()) == 0;
+  if (!is_given("DISPLAY") && !is_given("WAYLAND_DISPLAY")) return false;
+  if (!have_program("xdg-open")) return false;
+  std::string program = "xdg-open", page = address;
+  char* words[] = {program.data(), page.data(), nullptr};
+  posix_spawn_file_actions_t quiet;
+  if (posix_spawn_file_actions_init(&quiet) != 0) return false;
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_addopen(&quiet, stream, "/dev/null", O_WRONLY, 0);
+  pid_t process = 0;
+  const bool started = posix_spawnp(&process, words[0], &quiet, nullptr, words, environ) == 0;
+  posix_spawn_file_actions_destroy(&quiet);
+  return started;
 }
 
 int run_view(ViewArguments& arguments) {

@@ -6,15 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(os.environ.get("ALMOND_PROGRAM", ROOT / "build" / "almond"))
-# `make faults` looks at every moment and byte, `make test` at some of them.
-LONG = os.environ.get("ALMOND_FAULTS") == "long"
-
-
-def run(*words, **options):
-    return subprocess.run([str(PROGRAM), *map(str, words)], capture_output=True, text=True, timeout=120, **options)
+from fault_tools import PROGRAM
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -151,14 +151,12 @@ void write_fclib(const ContactProblem& problem, const std::string& path, FclibFo
   require(problem.hard.empty() && problem.soft.empty() && problem.bounded.empty() && equalities,
           path + ": has " + std::to_string(problem.num_scalar_rows()) +
               " rows that are not contacts; FCLIB holds contacts and, in the global form, equality rows: use .npz");
-  PendingFile pending(path);
-  Hdf5File file = Hdf5File::create(pending.temporary(), path);
+  Hdf5File file = Hdf5File::create(path);
   if (form == FclibForm::kGlobal)
     write_global(file, problem);
   else
     write_local(file, problem, path);
-  file.close();
-  pending.commit();
+  write_file(path, file.bytes());
 }
 
 }  // namespace almond

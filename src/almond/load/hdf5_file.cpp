@@ -83,16 +83,23 @@ Hdf5File Hdf5File::open(const std::string& path) {
   return Hdf5File(path, file, code ? 0 : size);
 }
 
-Hdf5File Hdf5File::create(const std::string& path, const std::string& label) {
+Hdf5File Hdf5File::create(const std::string& label) {
   silence();
-  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  constexpr std::size_t kGrowth = 1U << 16;  // bytes
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  const bool in_memory = access.ok() && H5Pset_fapl_core(access.get(), kGrowth, 0) >= 0;
+  const hid_t file = in_memory ? H5Fcreate(label.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()) : hid_t{-1};
   require(file >= 0, label + ": cannot be written as HDF5");
   return Hdf5File(label, file, 0);
 }
 
-void Hdf5File::close() {
-  const hid_t file = std::exchange(file_, -1);
-  require(file < 0 || H5Fclose(file) >= 0, label_ + ": cannot be written");
+std::string Hdf5File::bytes() const {
+  const bool complete = H5Fflush(file_, H5F_SCOPE_GLOBAL) >= 0;
+  const ssize_t size = complete ? H5Fget_file_image(file_, nullptr, 0) : -1;
+  require(size > 0, label_ + ": cannot be written as HDF5");
+  std::string image(static_cast<std::size_t>(size), '\0');
+  require(H5Fget_file_image(file_, image.data(), image.size()) == size, label_ + ": cannot be written as HDF5");
+  return image;
 }
 
 std::string Hdf5File::where(const std::string& name) const { return label_ + ": dataset " + quote(name); }

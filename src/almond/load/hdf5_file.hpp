@@ -10,8 +10,9 @@ namespace almond {
 class Hdf5File {
  public:
   [[nodiscard]] static Hdf5File open(const std::string& path);
-  /// `path` names the file that is created, `label` the one that messages name.
-  [[nodiscard]] static Hdf5File create(const std::string& path, const std::string& label);
+  /// A new file in memory; `label` is what messages name. The library is not to write files itself: where a disk is
+  /// full, it ends the program when that exits.
+  [[nodiscard]] static Hdf5File create(const std::string& label);
   ~Hdf5File();
   Hdf5File(Hdf5File&& other) noexcept;
   Hdf5File(const Hdf5File&) = delete;
@@ -32,8 +33,8 @@ class Hdf5File {
   void write(const std::string& name, const std::vector<double>& values);
   void write(const std::string& name, const std::vector<int>& values);
   void write(const std::string& name, const std::string& text);
-  /// Closes the file; throws Error if that fails (a full disk shows only here).
-  void close();
+  /// The bytes of a file that was created, as they belong on a disk.
+  [[nodiscard]] std::string bytes() const;
 
  private:
   Hdf5File(std::string label, long long file, unsigned long long size);
