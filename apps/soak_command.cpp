@@ -137,7 +137,7 @@ std::vector<Pair> make_pairs(SoakArguments& arguments) {
 }
 
 int run_soak_command(SoakArguments& arguments) {
-  constexpr double kTurnSeconds = 2.0, kAllowedSlope = 1.0;
+  constexpr double kTurnSeconds = 2.0, kRepeatSeconds = 1.0, kAllowedSlope = 1.0;
   constexpr int kEpisode = 500;
   require(arguments.steps >= 1, "--steps " + std::to_string(arguments.steps) + ": expected at least 1");
   check_output("--json", arguments.json);
@@ -156,20 +156,24 @@ int run_soak_command(SoakArguments& arguments) {
     all.add(result);
   };
   const auto go_on = [&] { return all.steps < arguments.steps && !interrupt.raised(); };
+  const auto within = [&interrupt](const Stopwatch& watch, double seconds) {
+    return [&interrupt, &watch, seconds](const Simulation&) {
+      return watch.elapsed_ms() < 1e3 * seconds && !interrupt.raised();
+    };
+  };
   // First each pair once, over and over with 1, 2 and 4 threads; then whoever has had least.
   for (Pair& pair : pairs)
     if (go_on())
-      turn(pair, [&](const Stopwatch&) {
-        return check_repeats(*pair.which, pair.solver, pair.seed++, arguments.repeat_steps);
+      turn(pair, [&](const Stopwatch& watch) {
+        return check_repeats(*pair.which, pair.solver, pair.seed++, arguments.repeat_steps,
+                             within(watch, kRepeatSeconds));
       });
   while (go_on()) {
     Pair& pair = *std::min_element(pairs.begin(), pairs.end(),
                                    [](const Pair& a, const Pair& b) { return a.charge() < b.charge(); });
     const auto left = static_cast<int>(std::min<std::int64_t>(kEpisode, arguments.steps - all.steps));
     turn(pair, [&](const Stopwatch& watch) {
-      return run_soak(*pair.which, pair.solver, pair.seed++, left, 1, [&](const Simulation&) {
-        return watch.elapsed_ms() < 1e3 * kTurnSeconds && !interrupt.raised();
-      });
+      return run_soak(*pair.which, pair.solver, pair.seed++, left, 1, within(watch, kTurnSeconds));
     });
     const bool warm =
         std::none_of(pairs.begin(), pairs.end(), [&](const Pair& p) { return p.seed < arguments.seed + 2; });

@@ -330,12 +330,13 @@ SoakResult run_soak(const SoakCase& which, SolverKind solver, std::uint64_t seed
   return result;
 }
 
-SoakResult check_repeats(const SoakCase& which, SolverKind solver, std::uint64_t seed, int steps) {
-  SoakResult all;
-  std::uint64_t first = 0;
-  for (const int threads : {1, 1, 2, 4}) {
+SoakResult check_repeats(const SoakCase& which, SolverKind solver, std::uint64_t seed, int steps,
+                         const std::function<bool(Simulation&)>& go_on) {
+  SoakResult all = run_soak(which, solver, seed, steps, 1, go_on);
+  const std::uint64_t first = all.hash;
+  steps = static_cast<int>(all.steps);
+  for (const int threads : {1, 2, 4}) {
     SoakResult result = run_soak(which, solver, seed, steps, threads);
-    if (all.steps == 0) first = result.hash;
     if (result.hash != first) {
       ++result.faults[static_cast<std::size_t>(Fault::kNotRepeated)];
       result.findings.push_back({Fault::kNotRepeated, "not repeated: " + which.name + ", " + almond::to_string(solver) +

@@ -67,7 +67,9 @@ struct SoakResult {
 [[nodiscard]] SoakResult run_soak(const SoakCase& which, SolverKind solver, std::uint64_t seed, int steps,
                                   int threads = 1, const std::function<bool(Simulation&)>& go_on = {});
 
-/// Runs the same again, alone and with 2 and 4 threads, and compares the bits of every state at the end.
-[[nodiscard]] SoakResult check_repeats(const SoakCase& which, SolverKind solver, std::uint64_t seed, int steps);
+/// Runs the same again, alone and with 2 and 4 threads, and compares the bits of the states at the end. The first run,
+/// which `go_on` may cut short, says how many steps the others do.
+[[nodiscard]] SoakResult check_repeats(const SoakCase& which, SolverKind solver, std::uint64_t seed, int steps,
+                                       const std::function<bool(Simulation&)>& go_on = {});
 
 }  // namespace almond::scenes
