@@ -18,14 +18,14 @@ class Fclib : public FolderTest {
   /// W, q, mu as an FCLIB local file with the matrix as triplets.
   void write_local(const std::string& name, const MatX& W, const std::vector<double>& q,
                    const std::vector<double>& mu) {
-    Hdf5File file = Hdf5File::create(path(name), path(name));
+    Hdf5File file = Hdf5File::create(path(name));
     file.make_group("fclib_local");
     file.make_group("fclib_local/vectors");
     write_matrix(file, "fclib_local/W", W);
     file.write("fclib_local/vectors/q", q);
     file.write("fclib_local/vectors/mu", mu);
     file.write("fclib_local/spacedim", std::vector<int>{3});
-    file.close();
+    write_file(path(name), file.bytes());
   }
 
   /// storage: -1 by columns, -2 by rows, else triplets.
@@ -59,7 +59,7 @@ class Fclib : public FolderTest {
 
   /// M, H (and G) as an FCLIB global file.
   void write_global(const std::string& name, const MatX& M, const MatX& H, const MatX* G, int storage) {
-    Hdf5File file = Hdf5File::create(path(name), path(name));
+    Hdf5File file = Hdf5File::create(path(name));
     file.make_group("fclib_global");
     file.make_group("fclib_global/vectors");
     write_matrix(file, "fclib_global/M", M, storage);
@@ -74,7 +74,7 @@ class Fclib : public FolderTest {
     file.write("fclib_global/vectors/w", w);
     file.write("fclib_global/vectors/mu", std::vector<double>(w.size() / 3, 0.3));
     file.write("fclib_global/spacedim", std::vector<int>{3});
-    file.close();
+    write_file(path(name), file.bytes());
   }
 };
 
@@ -148,7 +148,7 @@ TEST_F(Fclib, AMassMatrixGivenByOneTriangleIsCompleted) {
 TEST_F(Fclib, LocalBilateralRowsBecomeEqualities) {
   std::mt19937_64 random(8);
   const MatX J = random_matrix(random, 5, 6), all = J * J.transpose();
-  Hdf5File file = Hdf5File::create(path("p.hdf5"), path("p.hdf5"));
+  Hdf5File file = Hdf5File::create(path("p.hdf5"));
   file.make_group("fclib_local");
   file.make_group("fclib_local/vectors");
   write_matrix(file, "fclib_local/W", all.topLeftCorner(3, 3));
@@ -157,7 +157,7 @@ TEST_F(Fclib, LocalBilateralRowsBecomeEqualities) {
   file.write("fclib_local/vectors/q", std::vector<double>{1, 2, 3});
   file.write("fclib_local/vectors/s", std::vector<double>{4, 5});
   file.write("fclib_local/vectors/mu", std::vector<double>{0.5});
-  file.close();
+  write_file(path("p.hdf5"), file.bytes());
   const ContactProblem problem = load_problem(path("p.hdf5"));
   ASSERT_EQ(problem.equality.size(), 2U);
   EXPECT_EQ(make_dense_e(problem), (VecX(5) << 2, 3, 1, 4, 5).finished());
@@ -218,21 +218,21 @@ TEST_F(Fclib, BadFilesAreNamed) {
   EXPECT_TRUE(contains(error(), "dataset \"fclib_local/W\": is 4 x 4, expected 3 x 3")) << error();
   write_local("p.hdf5", kInfinity * W, {1, 2, 3}, {0.4});
   EXPECT_TRUE(contains(error(), "dataset \"fclib_local/W/x\"[0] = ")) << error();
-  Hdf5File file = Hdf5File::create(path("p.hdf5"), "p");
+  Hdf5File file = Hdf5File::create(path("p.hdf5"));
   file.make_group("fclib_loca");
-  file.close();
+  write_file(path("p.hdf5"), file.bytes());
   EXPECT_TRUE(
       contains(error(), "neither group \"fclib_local\" nor \"fclib_global\" is there (there is \"fclib_loca\")"));
-  Hdf5File half = Hdf5File::create(path("p.hdf5"), "p");
+  Hdf5File half = Hdf5File::create(path("p.hdf5"));
   half.make_group("fclib_local");
   half.make_group("fclib_local/vectors");
   half.write("fclib_local/vectors/Mu", std::vector<double>{1});
-  half.close();
+  write_file(path("p.hdf5"), half.bytes());
   EXPECT_TRUE(contains(error(), "\"fclib_local/vectors/mu\" is missing (the nearest there is \"Mu\")")) << error();
-  Hdf5File flat = Hdf5File::create(path("p.hdf5"), "p");
+  Hdf5File flat = Hdf5File::create(path("p.hdf5"));
   flat.make_group("fclib_local");
   flat.write("fclib_local/spacedim", std::vector<int>{2});
-  flat.close();
+  write_file(path("p.hdf5"), flat.bytes());
   EXPECT_TRUE(contains(error(), "\"fclib_local/spacedim\" = 2, expected 3")) << error();
 }
 

@@ -4,6 +4,7 @@
 
 #include <hdf5.h>
 
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -88,7 +89,10 @@ Hdf5File Hdf5File::create(const std::string& label) {
   constexpr std::size_t kGrowth = 1U << 16;  // bytes
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   const bool in_memory = access.ok() && H5Pset_fapl_core(access.get(), kGrowth, 0) >= 0;
-  const hid_t file = in_memory ? H5Fcreate(label.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()) : hid_t{-1};
+  // The library takes files of one name for the same file.
+  static std::atomic<unsigned> count{0};
+  const std::string name = "almond-" + std::to_string(count++);
+  const hid_t file = in_memory ? H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()) : hid_t{-1};
   require(file >= 0, label + ": cannot be written as HDF5");
   return Hdf5File(label, file, 0);
 }
