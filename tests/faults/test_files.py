@@ -7,7 +7,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from fault_tools import LONG, PROGRAM, run
+from fault_tools import LONG, PROGRAM, broken, needs_program, run
+
+pytestmark = needs_program
 
 OUTPUTS = {
     "json": ["--json", "out.json"],
@@ -33,11 +35,11 @@ def made(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", OUTPUTS)
-def test_disk_that_is_full_at_any_write(kind, tmp_path, shim):
+def test_disk_that_is_full_at_any_write(kind, tmp_path):
     path, words = made(tmp_path, kind)
     path.write_bytes(b"earlier")
     for count in range(1, 2000 if LONG else 4):
-        done = run(*words, cwd=tmp_path, env=shim(FAULT_WRITE=f"full:{count}", FAULT_FILE=path.name))
+        done = run(*words, cwd=tmp_path, env=broken(FAULT_WRITE=f"full:{count}", FAULT_FILE=path.name))
         if done.returncode == 0:
             assert count > 1, "nothing was struck"
             break
@@ -45,18 +47,18 @@ def test_disk_that_is_full_at_any_write(kind, tmp_path, shim):
         assert path.name in done.stderr.splitlines()[-1]
         assert path.read_bytes() == b"earlier" and [f.name for f in tmp_path.iterdir()] == [path.name]
     path.write_bytes(b"earlier")
-    done = run(*words, cwd=tmp_path, env=shim(FAULT_RENAME="full", FAULT_FILE=path.name))
+    done = run(*words, cwd=tmp_path, env=broken(FAULT_RENAME="full", FAULT_FILE=path.name))
     assert done.returncode in (1, 2) and path.name in done.stderr.splitlines()[-1]
     assert path.read_bytes() == b"earlier" and [f.name for f in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize("kind", OUTPUTS)
-def test_killed_at_any_write(kind, tmp_path, shim):
+def test_killed_at_any_write(kind, tmp_path):
     path, words = made(tmp_path, kind)
     path.write_bytes(b"earlier")
     rules = [{"FAULT_RENAME": "kill"}] + [{"FAULT_WRITE": f"kill:{n}"} for n in range(1, 2000 if LONG else 3)]
     for rule in rules:
-        done = run(*words, cwd=tmp_path, env=shim(**rule, FAULT_FILE=path.name))
+        done = run(*words, cwd=tmp_path, env=broken(**rule, FAULT_FILE=path.name))
         if done.returncode == 0:
             break
         assert done.returncode == -signal.SIGKILL
@@ -142,13 +144,13 @@ def test_flipped_bits_never_end_the_program(kind, tmp_path):
         assert refused > 0
 
 
-def test_killed_state_is_recognised(tmp_path, shim):
+def test_killed_state_is_recognised(tmp_path):
     """What a death leaves of a large state is no state."""
     words = ["run", "spheres", "--set", "count=300", "--steps", "1", "--save-state", "out.state"]
     assert run(*words, cwd=tmp_path).returncode == 0
     size = (tmp_path / "out.state").stat().st_size
     for count in (1, 2, 3):
-        done = run(*words, cwd=tmp_path, env=shim(FAULT_WRITE=f"kill:{count}", FAULT_FILE="out.state"))
+        done = run(*words, cwd=tmp_path, env=broken(FAULT_WRITE=f"kill:{count}", FAULT_FILE="out.state"))
         if done.returncode == 0:
             break
         assert (tmp_path / "out.state").stat().st_size == size

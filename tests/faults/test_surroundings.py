@@ -10,7 +10,9 @@ import subprocess
 import time
 
 import pytest
-from fault_tools import LONG, PROGRAM, run
+from fault_tools import LONG, PROGRAM, broken, needs_program, run
+
+pytestmark = needs_program
 
 
 def state_of(tmp_path, name, env=None, *words):
@@ -20,11 +22,11 @@ def state_of(tmp_path, name, env=None, *words):
 
 
 @pytest.mark.parametrize("direction", ["back", "forward"])
-def test_clock_jumps(direction, tmp_path, shim):
+def test_clock_jumps(direction, tmp_path):
     usual = state_of(tmp_path, "usual")
-    jumped = state_of(tmp_path, direction, shim(FAULT_CLOCK=direction))
+    jumped = state_of(tmp_path, direction, broken(FAULT_CLOCK=direction))
     assert jumped["state_hash"] == usual["state_hash"]
-    cut = state_of(tmp_path, direction, shim(FAULT_CLOCK=direction), "--budget-ms", "1")  # a jump may end a solve, not a run
+    cut = state_of(tmp_path, direction, broken(FAULT_CLOCK=direction), "--budget-ms", "1")  # a jump may end a solve, not a run
     assert sum(cut["status_counts"].values()) == 60
 
 
