@@ -1,5 +1,6 @@
 """What the tests of this folder share: the program, how much they look at, and a library that breaks what is around it."""
 
+import collections
 import functools
 import os
 import shutil
@@ -13,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("ALMOND_PROGRAM", ROOT / "build" / "almond"))
 # `make faults` looks at every moment and byte, `make test` at some of them.
 LONG = os.environ.get("ALMOND_FAULTS") == "long"
+FAULTS = collections.Counter()  # made so far, by kind
 needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason=f"{PROGRAM} is not built")
 
 
@@ -40,3 +42,14 @@ def broken(**rules):
     if shim is None:
         pytest.skip("no C compiler here")
     return {**os.environ, "LD_PRELOAD": str(shim[1]), **rules}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tally(request):
+    """Says at the end of a module what it went through."""
+    before = FAULTS.copy()
+    yield
+    made = FAULTS - before
+    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+    if LONG and reporter is not None:
+        reporter.write_line("\nsurvived: " + ", ".join(f"{count} {kind}" for kind, count in made.items()))

@@ -2,7 +2,8 @@
  *   FAULT_WRITE=kill:N, full:N     the Nth write to a file named like FAULT_FILE ends the process, or finds the disk full
  *   FAULT_RENAME=kill, full        the same for the renaming of such a file
  *   FAULT_CLOCK=back, forward      each clock jumps by an hour at every 50th look at it, backwards or forwards;
- *                                  the monotonic one never goes back: it stands still instead */
+ *                                  the monotonic one never goes back: it stands still instead
+ *   FAULT_CLOCK=wall-back, wall-forward   only the clock on the wall does, as when somebody sets it */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -65,8 +66,10 @@ int clock_gettime(clockid_t clock, struct timespec* now) {
   const char* rule = getenv("FAULT_CLOCK");
   const int rc = REAL(clock_gettime)(clock, now);
   if (rc != 0 || rule == NULL) return rc;
+  const int wall = strncmp(rule, "wall-", 5) == 0;
+  if (wall && clock != CLOCK_REALTIME) return rc;
   if (++looks % 50 == 0) ++jumps;
-  now->tv_sec += (strcmp(rule, "back") == 0 ? -3600 : 3600) * jumps;
+  now->tv_sec += (strcmp(rule + (wall ? 5 : 0), "back") == 0 ? -3600 : 3600) * jumps;
   if (clock != CLOCK_REALTIME && clock >= 0 && clock < 16) {
     if (now->tv_sec < last[clock].tv_sec || (now->tv_sec == last[clock].tv_sec && now->tv_nsec < last[clock].tv_nsec))
       *now = last[clock];

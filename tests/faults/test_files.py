@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from fault_tools import LONG, PROGRAM, broken, needs_program, run
+from fault_tools import FAULTS, LONG, PROGRAM, broken, needs_program, run, tally  # noqa: F401
 
 pytestmark = needs_program
 
@@ -43,11 +43,13 @@ def test_disk_that_is_full_at_any_write(kind, tmp_path):
         if done.returncode == 0:
             assert count > 1, "nothing was struck"
             break
+        FAULTS["full disks"] += 1
         assert done.returncode in (1, 2), (count, done.returncode, done.stderr)
         assert path.name in done.stderr.splitlines()[-1]
         assert path.read_bytes() == b"earlier" and [f.name for f in tmp_path.iterdir()] == [path.name]
     path.write_bytes(b"earlier")
     done = run(*words, cwd=tmp_path, env=broken(FAULT_RENAME="full", FAULT_FILE=path.name))
+    FAULTS["full disks"] += 1
     assert done.returncode in (1, 2) and path.name in done.stderr.splitlines()[-1]
     assert path.read_bytes() == b"earlier" and [f.name for f in tmp_path.iterdir()] == [path.name]
 
@@ -61,6 +63,7 @@ def test_killed_at_any_write(kind, tmp_path):
         done = run(*words, cwd=tmp_path, env=broken(**rule, FAULT_FILE=path.name))
         if done.returncode == 0:
             break
+        FAULTS["deaths"] += 1
         assert done.returncode == -signal.SIGKILL
         assert path.read_bytes() == b"earlier"
         for partial in tmp_path.glob("*.part*"):  # what is left has another name
@@ -90,6 +93,7 @@ def test_device_that_is_full():
 def test_folder_that_cannot_be_written_is_told_before_the_work(kind, tmp_path):
     words = [word.replace("out.", "/proc/out.") for word in OUTPUTS[kind]]
     done = run("run", "tower", "--steps", "1000000000", *words, cwd=tmp_path)  # would take hours
+    FAULTS["folders that cannot be written"] += 1
     assert done.returncode == 2 and "/proc" in done.stderr and done.stderr.count("\n") == 1
 
 
@@ -120,6 +124,7 @@ def test_truncated_files_are_refused(kind, tmp_path):
     for length in lengths:
         path.write_bytes(whole[:length])
         done = run(*words)
+        FAULTS["truncated files"] += 1
         assert done.returncode == 2 and path.name in done.stderr, (length, done.returncode, done.stderr)
         assert done.stderr.count("\n") == 1
 
@@ -136,6 +141,7 @@ def test_flipped_bits_never_end_the_program(kind, tmp_path):
         bytes_[random.integers(len(whole))] ^= 1 << random.integers(8)
         path.write_bytes(bytes_)
         done = run(*words)
+        FAULTS["flipped bits"] += 1
         assert done.returncode in (0, 1, 2), (done.returncode, done.stderr)
         refused += done.returncode == 2
         if kind == "state":
@@ -153,6 +159,7 @@ def test_killed_state_is_recognised(tmp_path):
         done = run(*words, cwd=tmp_path, env=broken(FAULT_WRITE=f"kill:{count}", FAULT_FILE="out.state"))
         if done.returncode == 0:
             break
+        FAULTS["deaths"] += 1
         assert (tmp_path / "out.state").stat().st_size == size
         for partial in tmp_path.glob("*.part*"):
             if partial.stat().st_size < size:

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from fault_tools import LONG, PROGRAM, broken, needs_program, run
+from fault_tools import FAULTS, LONG, PROGRAM, broken, needs_program, run, tally  # noqa: F401
 
 pytestmark = needs_program
 
@@ -28,6 +28,7 @@ def test_clock_jumps(direction, tmp_path):
     assert jumped["state_hash"] == usual["state_hash"]
     cut = state_of(tmp_path, direction, broken(FAULT_CLOCK=direction), "--budget-ms", "1")  # a jump may end a solve, not a run
     assert sum(cut["status_counts"].values()) == 60
+    FAULTS["runs with clocks that jump"] += 2
 
 
 def test_no_programs_no_display(tmp_path):
@@ -115,6 +116,7 @@ def test_viewers_that_go_stall_or_talk_nonsense():
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             s.sendall(f"GET /api/stream HTTP/1.1\r\nHost: {viewer.host}:{viewer.port}\r\n\r\n".encode())
             stalled.append(s)
+            FAULTS["viewers that left, stalled or talked nonsense"] += 1
         for round_ in range(100 if LONG else 10):  # go in the middle of an answer, or of a question
             s = socket.create_connection((viewer.host, viewer.port))
             s.sendall(f"GET {'/api/stream' if round_ % 2 else '/'} HTTP/1.1\r\nHost: {viewer.host}:{viewer.port}\r\n\r\n".encode())
@@ -127,6 +129,7 @@ def test_viewers_that_go_stall_or_talk_nonsense():
             s = socket.create_connection((viewer.host, viewer.port))
             s.sendall(os.urandom(200))
             s.close()
+            FAULTS["viewers that left, stalled or talked nonsense"] += 3
         before, seen, began = viewer.resident(), viewer.steps(5), time.monotonic()
         assert seen > first
         time.sleep(20 if LONG else 2)
@@ -139,3 +142,13 @@ def test_viewers_that_go_stall_or_talk_nonsense():
             s.close()
         assert viewer.steps(2) >= after
         assert viewer.process.poll() is None
+
+
+@pytest.mark.parametrize("direction", ["wall-back", "wall-forward"])
+def test_live_while_somebody_sets_the_clock(direction):
+    """It neither hangs nor runs after the lost hours, and still ends when told to."""
+    with Viewer("tower", "--no-wait", "--no-browser", **broken(FAULT_CLOCK=direction)) as viewer:
+        first, began = viewer.steps(2), time.monotonic()
+        last = viewer.steps(60)
+        assert first < last <= first + 260 * (time.monotonic() - began) + 100
+        FAULTS["runs with clocks that jump"] += 1
