@@ -46,7 +46,10 @@ Understood understand(const std::vector<std::string>& arguments) {
   program->get_formatter()->column_width(28);
   program->require_subcommand(1);
   const std::map<std::string, std::pair<const char*, Action (*)(CLI::App&)>> commands = {
-      {"demo", {"solve built-in problems with every solver, live, and write a page with the curves", add_demo_command}},
+      {"demo",
+       {"solve built-in problems with every solver, live, and let a robot pile dishes; writes a page of curves and a "
+        "replay",
+        add_demo_command}},
       {"solve", {"solve contact problems from files and certify the answers", add_solve_command}},
       {"bench", {"measure solvers, and other people's, against targets", add_bench_command}},
       {"run", {"simulate a scene or a robot file: figures, trajectory, states, contact problems", add_run_command}},

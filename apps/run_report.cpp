@@ -110,8 +110,11 @@ std::vector<RunFact> run_facts(const Simulation& simulation, const RunRecord& re
   line("solver", format("%s, tolerance %.3g, %d %s", to_string(options.solver.solver), options.solver.tol,
                         options.solver.threads, options.solver.threads == 1 ? "thread" : "threads"));
   if (options.solver.budget_ms > 0.0)
-    line("budget", format("%.3g ms for the solves of a step, on a machine that takes %.3g ms for a Cholesky of 300x300",
-                          options.solver.budget_ms, bench::time_cholesky_300()));
+    line(
+        "budget",
+        format(
+            "%.3g ms of wall clock for the solves of a step, on a machine that takes %.3g ms for a Cholesky of 300x300",
+            options.solver.budget_ms, bench::time_cholesky_300()));
   const Spread contacts = make_spread(s.contacts), depth = make_spread(s.penetration_mm);
   line("contacts", format("median %.4g, max %.4g", contacts.median, contacts.max));
   line("step", spread_text(s.step_ms, "ms"));

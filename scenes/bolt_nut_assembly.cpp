@@ -23,11 +23,13 @@ constexpr double kBoltX = 0.5, kTip = 0.30;                 // where the bolt en
 constexpr double kBoltLength = 0.12, kThreadLength = 0.10;  // without the head [m]
 constexpr double kClear = 0.03;                             // of the nut above the bolt, before it is lowered [m]
 constexpr double kPress = 3.0;  // down while it turns [N]: more would push it off the axis before the thread catches
+constexpr double kYield = 0.3;  // in which the arm gives way to a sideways push [s]
 constexpr double kHousing = 0.05, kPalm = 0.016, kFinger = 0.07;  // lengths along the axis [m]
 constexpr double kMostTorque = 7.0, kMostSpeed = 3.3;             // of the actuator [N m, rad/s]
 
 struct Values {
-  double turns, speed, mu, miss;
+  double turns, speed, mu;
+  Vec2 miss;  // of the bolt, from where the robot expects it
 };
 
 /// The arm and what it holds.
@@ -91,7 +93,7 @@ Model make_model(const Values& values, const PandaOptions& options, Cell& cell) 
   exclude_overlaps(builder, 0, builder.so_far().num_bodies());
   builder.add_ground(Plane{});
   const double top = kTip - kBoltLength - cell.thread.head_height;
-  const Vec3 place(kBoltX + values.miss, 0.0, 0.0);
+  const Vec3 place(kBoltX + values.miss.x(), values.miss.y(), 0.0);
   builder.add_ground(Box{Vec3(0.06, 0.06, 0.5 * top)}, make_translation(place + Vec3(0.0, 0.0, 0.5 * top)));
   Material material;
   material.mu = values.mu;
@@ -119,6 +121,7 @@ struct AssemblyRun {
   double contact = 0.0;          // height of the nut's middle where it first stands on the bolt
   double planned_angle = 0.0;    // of the actuator at the start of a phase
   double planned_height = 0.0;
+  Vec2 place = Vec2(kBoltX, 0.0);  // where the axis is aimed at
 };
 
 double height_of(Simulation& sim, const AssemblyRun& run) { return sim.kinematics().X_WB[run.cell.nut].p.z(); }
@@ -130,7 +133,7 @@ double torque_of(const Simulation& sim, const AssemblyRun& run) {
 
 /// Targets for the held frame at this height over the planned place of the bolt, and for the actuator.
 void aim(Simulation& sim, AssemblyRun& run, double height, double angle, double speed) {
-  lead_hand(sim, {run.cell.held, run.cell.panda.drives}, {run.down, Vec3(kBoltX, 0.0, height)}, run.q);
+  lead_hand(sim, {run.cell.held, run.cell.panda.drives}, {run.down, Vec3(run.place.x(), run.place.y(), height)}, run.q);
   sim.inputs().target[run.cell.turn_drive] = angle;
   sim.inputs().target_velocity[run.cell.turn_drive] = speed;
 }
@@ -140,6 +143,12 @@ std::pair<double, double> turn_at(double speed, double t) {
   constexpr double kRamp = 0.25;
   if (t < kRamp) return {0.5 * speed * t * t / kRamp, speed * t / kRamp};
   return {speed * (t - 0.5 * kRamp), speed};
+}
+
+/// What pushes the nut sideways moves the place aimed at: the bolt leads, the arm follows.
+void give_way(Simulation& sim, AssemblyRun& run) {
+  const Vec2 is = frame_pose(sim.kinematics(), run.cell.held).p.head<2>();
+  run.place += std::min(1.0, sim.options().dt / kYield) * (is - run.place);
 }
 
 void press(Simulation& sim, const AssemblyRun& run) {
@@ -200,6 +209,7 @@ void plan(const std::shared_ptr<AssemblyRun>& run, const Model& model) {
     r->planned_angle = angle;
     r->planned_height = height_of(sim, *r);
     press(sim, *r);
+    give_way(sim, *r);
     aim(sim, *r, r->planned_height, angle, rate);
   };
   seek.done = [r, pitch](Simulation& sim, double) {
@@ -213,6 +223,7 @@ void plan(const std::shared_ptr<AssemblyRun>& run, const Model& model) {
   screw.act = [r, pitch, speed](Simulation& sim, double t) {
     const double turned = speed * (t + sim.options().dt);
     press(sim, *r);
+    give_way(sim, *r);
     aim(sim, *r, r->planned_height - pitch * turned / kTurn, r->planned_angle + turned, speed);
   };
   screw.check = [r, pitch](Simulation& sim) {
@@ -221,7 +232,7 @@ void plan(const std::shared_ptr<AssemblyRun>& run, const Model& model) {
     seen.turns = (seen.turned - seen.begin_turned) / kTurn;
     seen.travel = seen.begin_height - X.p.z();
     seen.tilt = std::acos(std::min(1.0, std::abs(X.R(2, 2))));
-    seen.offset = (X.p - Vec3(kBoltX + r->values.miss, 0.0, 0.0)).head<2>().norm();
+    seen.offset = (X.p.head<2>() - Vec2(kBoltX, 0.0) - r->values.miss).norm();
     return std::vector<Check>{{"travel_mm", 1e3 * seen.travel, 1e3 * pitch * (r->values.turns - 0.1)},
                               {"pitch_error_percent", 100.0 * (seen.travel / (pitch * seen.turns) - 1.0), -1.0, 1.0},
                               {"tilt_mrad", 1e3 * seen.tilt, 0.0, 5.0},
@@ -233,7 +244,7 @@ void plan(const std::shared_ptr<AssemblyRun>& run, const Model& model) {
 
 Scene make_assembly(const std::vector<double>& given, std::uint64_t /*seed*/) {
   const auto run = std::make_shared<AssemblyRun>();
-  run->values = {given[0], given[1], given[2], 1e-3 * given[3]};
+  run->values = {given[0], given[1], given[2], 1e-3 * Vec2(given[3], given[4])};
   PandaOptions options;
   make_stiff(options);  // a thread that catches on one side first pushes the nut off the axis
   Scene scene;
@@ -247,7 +258,7 @@ Scene make_assembly(const std::vector<double>& given, std::uint64_t /*seed*/) {
   scene.control = [run](Simulation& sim) { advance(run->task, sim); };
   scene.observe = [run](Simulation& sim, const StepReport& report) { watch(sim, report, *run); };
   scene.remember = [run](Memory& memory) {
-    memory(run->task, run->seen, run->q, run->contact, run->planned_angle, run->planned_height);
+    memory(run->task, run->seen, run->q, run->contact, run->planned_angle, run->planned_height, run->place);
   };
   scene.judge = [run](Simulation& sim) {
     advance(run->task, sim);
@@ -286,7 +297,8 @@ SceneInfo describe_bolt_nut_assembly() {
           {{"turns", 2.5, "after the thread is found", {0.1, 8.0}},
            {"speed", 3.0, "of the actuator [rad/s]", {0.1, kMostSpeed}},
            {"mu", 0.15, "friction coefficient of nut and bolt", {0.0}},
-           {"miss", 0.3, "how far the bolt stands beside where the robot expects it [mm]", {-2.0, 2.0}}},
+           {"miss", 0.3, "how far the bolt stands beside where the robot expects it, away from it [mm]", {-2.0, 2.0}},
+           {"miss_y", 0.0, "the same to the robot's left [mm]", {-2.0, 2.0}}},
           make_assembly};
 }
 

@@ -151,8 +151,11 @@ SceneInfo describe_pouring() {
   return {"pouring",
           "a humanoid takes a bottle of heavy balls and pours them into a jar (needs example-robot-data)",
           {{"balls", static_cast<double>(defaults.balls), "number", {1.0, kMostBalls, true}},
-           {"grip", defaults.grip, "torque of a finger [N m]", {.low = 0.0, .above = true}},
-           {"stiffness", defaults.stiffness, "of the finger joints [N m/rad]", {.low = 0.0, .above = true}}},
+           {"grip", defaults.grip, "torque of a finger [N m]", {.low = 0.0, .high = 10.0, .above = true}},
+           {"stiffness",
+            defaults.stiffness,
+            "of the finger joints [N m/rad]",
+            {.low = 0.0, .high = 1000.0, .above = true}}},
           [](const std::vector<double>& v, std::uint64_t) {
             return make_pouring_scene({static_cast<int>(v[0]), v[1], v[2]});
           }};

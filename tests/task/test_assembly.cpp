@@ -38,6 +38,19 @@ TEST(Assembly, ThePandaScrewsTheNutOn) {
   EXPECT_LT(std::abs(off), thread.allowance());
 }
 
+TEST(Assembly, TheThreadIsFoundWhicheverSideTheBoltStandsOff) {
+  ALMOND_NEEDS_PANDA();
+  ALMOND_RUNS_A_WHOLE_TASK();
+  for (const Vec2& miss : {Vec2(-1.0, 0.0), Vec2(1.0, 0.0), Vec2(0.0, -1.0), Vec2(0.0, 1.0)}) {
+    testing::SceneRun run(
+        scenes::make_scene("bolt_nut_assembly", {{"turns", 1.0}, {"miss", miss.x()}, {"miss_y", miss.y()}}));
+    for (int i = 0; i < run.scene.steps; ++i) run.scene.observe(run.sim, run.step());
+    const scenes::Outcome outcome = run.scene.judge(run.sim);
+    EXPECT_EQ(outcome.reached, "done: 4 phases") << "miss " << miss.transpose() << " mm";
+    EXPECT_LT(scenes::metric_of(outcome, "offset_mm"), 0.05);
+  }
+}
+
 TEST(Assembly, TheHandTakesTheNutByItsFlats) {
   ALMOND_NEEDS_PANDA();
   ALMOND_RUNS_A_WHOLE_TASK();

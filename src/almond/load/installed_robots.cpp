@@ -57,10 +57,11 @@ std::string need_installed_robot(const std::string& file) {
               "\", which is no folder; expected the folder robots of `pip install example-robot-data`");
   require(
       !path.empty(),
-      file + (folder.empty() ? ": the package example-robot-data is not installed: `make peers` in a checkout, or "
-                               "`pip install example-robot-data` in the active environment, or set ALMOND_ROBOTS to "
-                               "its folder robots"
-                             : ": is not in " + folder + ", expected a file of example-robot-data"));
+      file + (folder.empty()
+                  ? ": the package example-robot-data is not installed: `make peers` or `make test` in a checkout, or "
+                    "`pip install example-robot-data` in the active environment, or set ALMOND_ROBOTS to "
+                    "its folder robots"
+                  : ": is not in " + folder + ", expected a file of example-robot-data"));
   return path;
 }
 

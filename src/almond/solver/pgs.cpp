@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kLeastOmega = 0.125;
 constexpr int kJamSweeps = 400;         // without progress before the ray is tried
-constexpr int kClockGap = 8;            // sweeps between looks at the clock
+constexpr int kClockGap = 8;            // sweeps between looks at the clock, at most,
+constexpr int kClockVisits = 500;       // or as many visits of constraints
 constexpr int kIdleSweeps = 20000;      // without progress before it gives up
 constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 
@@ -248,6 +249,7 @@ Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monit
   ws.anchor.assign(lambda, lambda + island.rows);
   double reference = kInfinity;  // score to improve on
   Forecast forecast;
+  const int clock_gap = std::clamp(kClockVisits / std::max(1, island.num_constraints), 1, kClockGap);
   Accelerator accelerator(island, options.fixed ? 0 : options.anderson, ws);
   if (accelerator.on()) accelerator.record(lambda);
   for (int sweep = 1;; ++sweep) {
@@ -266,7 +268,7 @@ Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monit
       monitor.observe(lambda);
       return Status::kMaxIterations;
     }
-    const bool late = sweep % kClockGap == 0 && monitor.expired();
+    const bool late = sweep % clock_gap == 0 && monitor.expired();
     if (!last && !late && sweep < next_check) continue;
 
     next_check = sweep + std::max(4, sweep / 8);

@@ -36,6 +36,7 @@ struct Workspace::Impl {
   std::unique_ptr<WorkerPool> pool;
   std::vector<double> scratch_v;
   ShockWorkspace shock;
+  double stop_ms = 0.0;    // that stopping took when time was up last
   GrowVector start_v;      // to see slip begin
   std::vector<int> order;  // islands, small ones first
   std::vector<double> cost;
@@ -67,9 +68,11 @@ constexpr std::size_t kCrowdNodes = 20;
 constexpr double kRoundingNatural = 1e-11;
 constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the caller set no limit at all
 constexpr double kShortTime = 0.05;        // [ms] per constraint: a budget below it may not be enough; then
-constexpr int kFirstSweeps = 8;            // a step begins with sweeps,
+constexpr int kFirstSweeps = 32;           // a step begins with sweeps,
+constexpr double kFirstShare = 0.2;        // in this share of its time at most,
 constexpr int kMostWakings = 2;            // of idle contacts; then all take part
-constexpr double kStopShare = 0.1;         // to stop what approaches, and for the clock's own delays
+constexpr double kStopShare = 0.1;         // to stop what approaches, and for the clock's own delays: at least,
+constexpr double kMostStopShare = 0.4;     // and at most: as long as the last time
 constexpr double kSweepShare = 0.3;        // and keeps a share of its time for more at the end
 
 SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
@@ -296,6 +299,7 @@ void count_iterations(const Workspace::Impl& w, SolveInfo& info) {
 void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution& solution) {
   solution.info.islands = w.islands.count;
   solution.status = Status::kSolved;
+  double stop_ms = 0.0;
   solution.lambda.setZero(problem.num_rows());
   solution.v.setZero(problem.num_dofs());
   for (int s : w.islands.free_subsystems) {
@@ -316,12 +320,16 @@ void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution
       for (int r = 0; r < c.dim; ++r) solution.lambda[row + r] = best[c.row + r];
     }
     s.reached = measure(island, best, s.final);
+    const double begin = s.stop ? w.clock.watch.elapsed_ms() : 0.0;
     if (s.stop && stop_approach(island, best, s.final, w.shock)) {
+      stop_ms += w.clock.watch.elapsed_ms() - begin;
       export_velocity(problem, w.islands, island, w.shock.v, w.scratch_v, solution.v);
     } else {
       export_velocity(problem, w.islands, island, s.final.v, w.scratch_v, solution.v);
     }
   }
+  constexpr double kForget = 0.9;  // per solve, of times that others had
+  w.stop_ms = std::max(stop_ms, kForget * w.stop_ms);
 }
 
 void certify(const ContactProblem& problem, const Settings& settings, Workspace::Impl& w, Solution& solution) {
@@ -398,6 +406,13 @@ bool is_short_of_time(const Settings& settings, const Island& island) {
   return is_timed(settings) && settings.budget_ms < kShortTime * island.num_constraints;
 }
 
+/// Of the time that is left, for methods; what is kept back is for stopping what approaches when they are cut off.
+double time_for_methods(const Settings& settings, const Workspace::Impl& w) {
+  if (!is_timed(settings)) return settings.budget_ms;
+  return settings.budget_ms -
+         std::clamp(w.stop_ms, kStopShare * settings.budget_ms, kMostStopShare * settings.budget_ms);
+}
+
 /// Sweeps from the best that is known; `count` 0: until the island's time is up.
 void sweep(const Island& island, int count, IslandScratch& s) {
   PgsOptions options;
@@ -420,12 +435,16 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
     s.monitor.trace(s.lambda.data(), 0);
   }
   const bool hurry = is_short_of_time(settings, island);
-  if (hurry && round == 0 && !s.monitor.solved()) sweep(island, kFirstSweeps, s);
   const double end = s.monitor.deadline_ms;
-  if (hurry && end > 0.0) {
+  const auto take_share = [&](double share) {
     const double now = w.clock.watch.elapsed_ms();
-    s.monitor.deadline_ms = now + (1.0 - kSweepShare) * (end - now);
+    if (end > 0.0) s.monitor.deadline_ms = now + share * (end - now);
+  };
+  if (hurry && round == 0 && !s.monitor.solved()) {
+    take_share(kFirstShare);
+    sweep(island, kFirstSweeps, s);
   }
+  if (hurry) take_share(1.0 - kSweepShare);
   s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, round, pool, s);
   s.monitor.deadline_ms = end;
   if (hurry && s.status == Status::kTimeBudget) sweep(island, 0, s);
@@ -499,7 +518,7 @@ bool hold_islands(Workspace::Impl& w) {
 Status solve(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution) {
   Workspace::Impl& w = workspace.impl();
   w.clock.watch.restart();
-  w.clock.budget_ms = (is_timed(settings) ? 1.0 - kStopShare : 1.0) * settings.budget_ms;
+  w.clock.budget_ms = time_for_methods(settings, w);
   w.clock.tracing = settings.trace;
   w.clock.trace = &solution.info.trace;
   solution.info.trace.clear();
