@@ -65,6 +65,23 @@ TEST(Shock, ExactAnswersStay) {
   }
 }
 
+/// A mass of 1 kg on the ground that λ carries, sliding: friction may take μ times its weight, and not more.
+TEST(Shock, SlidingIsStoppedAsFarAsFrictionReaches) {
+  constexpr double kMu = 0.5, kWeight = 1.0;
+  for (const double speed : {0.3, 0.8}) {
+    ContactProblem problem;
+    problem.add_subsystem(Mat3::Identity(), Vec3(speed, 0.0, -kWeight));
+    problem.add_contact(kMu, Vec3::Zero(), testing::make_side(0, Mat3::Identity()));
+    OneIsland one(problem);
+    one.lambda[2] = kWeight;
+    MeasureWorkspace measured;
+    measure(one.island(), one.lambda.data(), measured);
+    ShockWorkspace ws;
+    ASSERT_TRUE(stop_approach(one.island(), one.lambda.data(), measured, ws));
+    EXPECT_NEAR(as_vector(ws.v).norm(), std::max(0.0, speed - kMu * kWeight), 1e-6) << speed;
+  }
+}
+
 TEST(Shock, WhatTouchesNoGroundIsLeftAlone) {
   ContactProblem problem;
   for (int k = 0; k < 2; ++k) problem.add_subsystem(Mat3::Identity(), Vec3(0.0, 0.0, k == 0 ? 1.0 : -1.0));

@@ -6,7 +6,7 @@
 namespace almond {
 namespace {
 
-constexpr int kSweeps = 50;         // per layer, at most
+constexpr int kSweeps = 20;         // per layer, at most
 constexpr double kStopped = 1e-7;   // change of velocity in a sweep that ends them [m/s]
 constexpr double kTouching = 1e-3;  // opening speed up to which one rests on the other [m/s]
 constexpr int kNone = 1 << 30;      // not reached
@@ -54,8 +54,9 @@ void fill_W(const Island& island, int i, int layer, ShockWorkspace& ws) {
   }
 }
 
-/// One contact, with impulses on the sides of `layer` only. Returns by how much its velocity changes.
-double push(const Island& island, int i, int layer, ShockWorkspace& ws) {
+/// One contact, with impulses on the sides of `layer` only; friction may reach what the normal impulses of λ and of
+/// these allow together. Returns by how much its velocity changes.
+double push(const Island& island, int i, int layer, const double* lambda, ShockWorkspace& ws) {
   const Constraint& c = island.constraints[i];
   double w[3] = {island.e[3 * i], island.e[3 * i + 1], island.e[3 * i + 2]};
   for (int s = 0; s < c.num_sides; ++s) {
@@ -67,15 +68,15 @@ double push(const Island& island, int i, int layer, ShockWorkspace& ws) {
       w[2] += J[2 * node.ld + k] * v[k];
     }
   }
+  const double *W = &ws.W[9 * i], *held = lambda + 3 * i;
   double *l = &ws.impulse[3 * i], d[3];
-  const double* W = &ws.W[9 * i];
-  if (!(W[8] > 0.0) || (w[2] >= 0.0 && l[2] == 0.0)) return 0.0;
+  if (!(W[8] > 0.0) || (w[2] >= 0.0 && l[2] == 0.0 && held[2] <= 0.0)) return 0.0;
   d[2] = std::max(0.0, l[2] - w[2] / W[8]) - l[2];
-  const double step = 1.0 / std::max(W[0] + W[4], 1e-300), most = island.mu[i] * (l[2] + d[2]);
-  const double t0 = l[0] - step * (w[0] + W[2] * d[2]), t1 = l[1] - step * (w[1] + W[5] * d[2]);
+  const double step = 1.0 / std::max(W[0] + W[4], 1e-300), most = island.mu[i] * (held[2] + l[2] + d[2]);
+  const double t0 = held[0] + l[0] - step * (w[0] + W[2] * d[2]), t1 = held[1] + l[1] - step * (w[1] + W[5] * d[2]);
   const double shear = std::hypot(t0, t1), shrink = shear > most ? most / shear : 1.0;
-  d[0] = shrink * t0 - l[0];
-  d[1] = shrink * t1 - l[1];
+  d[0] = shrink * t0 - held[0] - l[0];
+  d[1] = shrink * t1 - held[1] - l[1];
   for (int r = 0; r < 3; ++r) l[r] += d[r];
   for (int s = 0; s < c.num_sides; ++s) {
     if (ws.layer[c.node[s]] != layer) continue;
@@ -110,7 +111,7 @@ bool stop_approach(const Island& island, const double* lambda, const MeasureWork
     double change = kInfinity;
     for (int sweep = 0; sweep < kSweeps && change > kStopped; ++sweep) {
       change = 0.0;
-      for (std::size_t k = begin; k < end; ++k) change = std::max(change, push(island, ws.order[k], layer, ws));
+      for (std::size_t k = begin; k < end; ++k) change = std::max(change, push(island, ws.order[k], layer, lambda, ws));
     }
     begin = end;
   }
