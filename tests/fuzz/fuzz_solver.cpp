@@ -80,6 +80,11 @@ Settings take_settings(Bytes& bytes) {
   if (bytes.pick(7) == 0) settings.admm_anderson = bytes.pick(20);
   if (bytes.pick(7) == 0) settings.admm_split_bodies = true;
   if (bytes.pick(7) == 0) settings.canal_inner = static_cast<InnerSolver>(bytes.pick(2));
+  if (settings.canal_inner !=
+      Settings{}.canal_inner) {  // a million gradient steps are allowed for: the budget ends them
+    settings.budget_ms = 20.0;
+    settings.fixed_iterations = false;
+  }
   return settings;
 }
 

@@ -6,12 +6,12 @@
 
 #include <atomic>
 #include <cmath>
-#include <filesystem>
 #include <utility>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "almond/load/file_io.hpp"
+#include "almond/load/hdf5_bytes.hpp"
 
 namespace almond {
 namespace {
@@ -77,11 +77,10 @@ Hdf5File::~Hdf5File() {
 Hdf5File Hdf5File::open(const std::string& path) {
   silence();
   H5PLset_loading_state(0);  // a file could name filters, which are programs to be loaded
-  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const auto bytes = std::make_shared<const std::string>(read_file(path));
+  const hid_t file = open_hdf5_bytes(path, bytes);
   require(file >= 0, path + ": cannot be opened as HDF5; the file is damaged or truncated");
-  std::error_code code;
-  const auto size = static_cast<unsigned long long>(std::filesystem::file_size(path, code));
-  return Hdf5File(path, file, code ? 0 : size);
+  return Hdf5File(path, file, bytes->size());
 }
 
 Hdf5File Hdf5File::create(const std::string& label) {
