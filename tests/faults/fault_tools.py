@@ -50,6 +50,7 @@ def tally(request):
     before = FAULTS.copy()
     yield
     made = FAULTS - before
-    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-    if LONG and reporter is not None:
-        reporter.write_line("\nsurvived: " + ", ".join(f"{count} {kind}" for kind, count in made.items()))
+    capture = request.config.pluginmanager.get_plugin("capturemanager")
+    if LONG and made and capture is not None:
+        with capture.global_and_fixture_disabled():
+            print("\nsurvived: " + ", ".join(f"{count} {kind}" for kind, count in made.items()), flush=True)
