@@ -31,7 +31,7 @@ struct Range {
 
   [[nodiscard]] bool has(double value) const;  // false for NaN
 };
-/// "0.1 to 8", "a whole number from 1 to 60", "> 0", ">= 0".
+/// "0.1 to 8", "a whole number from 1 to 60", "> 0, at most 1e6".
 [[nodiscard]] std::string expected_text(const Range& range);
 
 /// What a scene can be given: `--set name=value`.

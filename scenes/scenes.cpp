@@ -470,7 +470,7 @@ std::string expected_text(const Range& range) {
   const Range any;
   const std::string low = to_text(range.low);
   if (range.low == any.low && range.high == any.high) return "a finite value below 1e6";
-  if (range.high == any.high) return (range.above ? "> " : ">= ") + low;
+  if (range.high == any.high) return (range.above ? "> " : ">= ") + low + ", at most 1e6";
   return (range.whole ? "a whole number from " : range.above ? "above " : "") + low + " to " + to_text(range.high);
 }
 

@@ -76,11 +76,12 @@ def test_the_default_solver_solves_every_pile(paper):
 
 def test_inner_loops_of_the_cascade_never_fail(paper):
     report, *_ = paper
-    rows = [row for row in report["tables"]["table2"] if row["method"] == "CANAL" and row["penalty"] == 100]
-    assert [row["wrench"] for row in rows] == [0.1, 1.0, 3.0]
+    rows = [row for row in report["tables"]["table2"] if row["method"] == "CANAL"]
+    assert {row["wrench"] for row in rows} == {0.1, 1.0, 3.0}
     assert all(row["failure %"] == 0.0 for row in rows)
     # The paper's 30.55 steps and 8.22 decades, on wrenches of its own.
-    assert 20 <= rows[0]["inner iter."] <= 60 and rows[0]["residual"] > 7.5
+    gentle = [row for row in rows if row["wrench"] == 0.1]
+    assert len(gentle) == 4 and all(20 <= row["inner iter."] <= 60 and row["residual"] > 7.5 for row in gentle)
 
 
 def test_balls_end_in_the_jar(paper):
