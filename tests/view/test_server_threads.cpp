@@ -11,6 +11,11 @@
 #include "almond/model/builder.hpp"
 #include "almond/view/server.hpp"
 
+#ifdef __SANITIZE_THREAD__
+/// The HTTP library's own code is not instrumented: its locks are seen only in part, its copies as races. Ours is.
+extern "C" const char* __tsan_default_suppressions() { return "called_from_lib:libcpp-httplib.so\n"; }
+#endif
+
 namespace almond {
 namespace {
 
