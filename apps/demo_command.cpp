@@ -124,11 +124,9 @@ std::string demo_page(std::FILE* out) {
   try {
     return make_page({demo_run("dish_piling", "pgs", kBudget, out), demo_run("dish_piling", "canal", kBudget, out)});
   } catch (const Error& error) {
-    std::fprintf(
-        out,
-        "A robot that piles dishes is left out: %s. It needs the package example-robot-data (400 MB): `make peers`, "
-        "then `make demo` again. Until then, a heap of robots.\n",
-        error.what());
+    std::fprintf(out,
+                 "A robot that piles dishes is left out (400 MB, then `make demo` again): %s. Now a heap of robots.\n",
+                 error.what());
   }
   return make_page({demo_run("quadrupeds", "auto", 0.0, out)});
 }

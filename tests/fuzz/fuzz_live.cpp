@@ -2,27 +2,16 @@
 // that does not name this server, and the simulation goes on.
 
 #include "almond/base/check.hpp"
-#include "almond/model/builder.hpp"
 #include "almond/view/live_command.hpp"
 #include "almond/view/server.hpp"
 #include "fuzz/fuzz.hpp"
+#include "view/live_world.hpp"
 
 namespace almond::fuzz {
 namespace {
 
-LiveWorld make_world() {
-  LiveWorld world;
-  world.title = "ball";
-  ModelBuilder builder;
-  builder.add_ground(Plane{});
-  builder.add_solid("ball", Sphere{0.1}, 1.0, make_translation(0.0, 0.0, 0.1));
-  world.model = builder.build();
-  world.looks = make_looks(world.model, {});
-  return world;
-}
-
 struct Everything {
-  Live live{make_world};
+  Live live{testing::make_ball_world};
   Server server{"127.0.0.1", 0, "the page", &live};
 };
 

@@ -8,8 +8,8 @@
 
 #include <thread>
 
-#include "almond/model/builder.hpp"
 #include "almond/view/server.hpp"
+#include "tests/view/live_world.hpp"
 
 #ifdef __SANITIZE_THREAD__
 /// The HTTP library's own code is not instrumented: its locks are seen only in part, its copies as races. Ours is.
@@ -18,17 +18,6 @@ extern "C" const char* __tsan_default_suppressions() { return "called_from_lib:l
 
 namespace almond {
 namespace {
-
-LiveWorld make_world() {
-  LiveWorld world;
-  world.title = "ball";
-  ModelBuilder builder;
-  builder.add_ground(Plane{});
-  builder.add_solid("ball", Sphere{0.1}, 1.0, make_translation(0.0, 0.0, 0.1));
-  world.model = builder.build();
-  world.looks = make_looks(world.model, {});
-  return world;
-}
 
 /// A viewer that speaks bytes.
 class Viewer {
@@ -79,7 +68,7 @@ std::string make_request(int port, const std::string& line, const std::string& b
 }
 
 TEST(ServerThreads, ViewersThatComeAndGoAreServedOrDropped) {
-  Live live(make_world);
+  Live live(testing::make_ball_world);
   Server server("127.0.0.1", 0, "<!doctype html><p>page</p>", &live);
   const int port = server.port();
   std::vector<std::thread> threads;

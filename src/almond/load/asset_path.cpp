@@ -91,6 +91,7 @@ struct Search {
   const std::vector<std::string>& search;
   std::vector<fs::path> tried;
   std::optional<fs::path> found, outside;  // outside: it is there, but the robot file may not name it
+  fs::path package = {};                   // the one that is looked into
 
   void look(const fs::path& path) {
     const fs::path normal = path.lexically_normal();
@@ -112,11 +113,8 @@ struct Search {
   [[nodiscard]] bool in_package(const fs::path& path) const {
     if (package.empty()) return false;
     std::error_code code;
-    const fs::path tree = fs::weakly_canonical(package, code), file = fs::weakly_canonical(path, code);
-    const auto within = [](const fs::path& inner, const fs::path& outer) {
-      return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
-    };
-    return within(file, tree) && (is_robot_package(tree) || within(fs::weakly_canonical(folder, code), tree));
+    return lies_in(path, package) &&
+           (is_robot_package(fs::weakly_canonical(package, code)) || lies_in(folder, package));
   }
 
   /// A file of nearly that name in one of the folders: meshes written as .stl that are .STL.
@@ -132,8 +130,6 @@ struct Search {
     }
     return {};
   }
-
-  fs::path package = {};  // the one that is looked into
 
   [[nodiscard]] std::string result(const std::string& expected) const {
     if (found) return found->string();

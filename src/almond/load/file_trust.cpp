@@ -21,7 +21,7 @@ fs::path real(const fs::path& path) {
   return out.has_filename() ? out : out.parent_path();
 }
 
-bool lies_in(const fs::path& path, const fs::path& tree) {
+bool begins_with(const fs::path& path, const fs::path& tree) {
   const auto [own, other] = std::mismatch(tree.begin(), tree.end(), path.begin(), path.end());
   return own == tree.end();
 }
@@ -47,7 +47,7 @@ bool is_opened(const fs::path& path, const std::vector<std::string>& search) {
   return std::any_of(opened.begin(), opened.end(), [&](const fs::path& folder) {
     fs::path plain = fs::absolute(folder, code).lexically_normal();
     if (!plain.has_filename()) plain = plain.parent_path();
-    return lies_in(named, plain) || lies_in(there, real(folder));
+    return begins_with(named, plain) || begins_with(there, real(folder));
   });
 }
 
@@ -75,20 +75,29 @@ fs::path tree_of(const fs::path& folder) {
   return inner ? start.parent_path() : start;
 }
 
+bool lies_in(const fs::path& path, const fs::path& tree) { return begins_with(real(path), real(tree)); }
+
 bool may_read(const fs::path& path, const std::string& folder, const std::vector<std::string>& search) {
-  return folder.empty() || lies_in(real(path), tree_of(folder)) || is_opened(path, search);
+  return folder.empty() || lies_in(path, tree_of(folder)) || is_opened(path, search);
 }
 
 void check_may_read(const fs::path& path, const std::string& name, const std::string& folder,
-                    const std::vector<std::string>& search) {
+                    const std::vector<std::string>& search, const std::string& place) {
   if (may_read(path, folder, search)) return;
   std::string tree = tree_of(folder).string();
   for (char& c : tree)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   throw Error(
-      quote(name) + " lies outside " + tree +
+      (place.empty() ? "" : place + ": ") + quote(name) + " lies outside " + tree +
       ", the folder of the file that names it; expected a file in there, or its folder among the search folders "
       "(--search) or in ALMOND_TRUSTED_FOLDERS");
+}
+
+std::string named_file(const std::string& name, const std::string& folder, const std::string& place) {
+  const bool as_it_is = fs::path(name).is_absolute() || folder.empty() || folder == ".";
+  const std::string full = as_it_is ? name : (fs::path(folder) / name).string();
+  check_may_read(full, name, folder, {}, place);
+  return full;
 }
 
 }  // namespace almond

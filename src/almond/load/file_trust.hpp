@@ -26,8 +26,14 @@ namespace almond {
 [[nodiscard]] bool may_read(const std::filesystem::path& path, const std::string& folder,
                             const std::vector<std::string>& search);
 
-/// Throws Error with the name, the tree, and what to do, unless may_read().
+/// Throws Error with the place that names it, the name, the tree, and what to do, unless may_read().
 void check_may_read(const std::filesystem::path& path, const std::string& name, const std::string& folder,
-                    const std::vector<std::string>& search);
+                    const std::vector<std::string>& search, const std::string& place = {});
+
+/// The file that `place` in a scene file in `folder` names; refused unless it may.
+[[nodiscard]] std::string named_file(const std::string& name, const std::string& folder, const std::string& place);
+
+/// Whether a file lies in a tree of folders, both where they really are.
+[[nodiscard]] bool lies_in(const std::filesystem::path& path, const std::filesystem::path& tree);
 
 }  // namespace almond

@@ -98,11 +98,7 @@ struct Walk {
   bool check(const fs::path& file, const std::string& name, const std::string& place) const {
     std::error_code code;
     if (!fs::exists(file, code)) return false;
-    try {
-      check_may_read(file, name, folder, search);
-    } catch (const Error& error) {
-      throw Error(place + ": " + error.what());
-    }
+    check_may_read(file, name, folder, search, place);
     return fs::is_regular_file(file, code);
   }
 };

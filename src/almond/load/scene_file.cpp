@@ -28,18 +28,6 @@ void read_material(Fields& fields, Material& material) {
   fields.read("restitution", material.restitution);
 }
 
-/// From the scene's folder; only what a file there may name.
-std::string resolve(const std::string& path, const std::string& folder, const std::string& place) {
-  const std::string full =
-      fs::path(path).is_absolute() || folder.empty() || folder == "." ? path : (fs::path(folder) / path).string();
-  try {
-    check_may_read(full, path, folder, {});
-  } catch (const Error& error) {
-    throw Error(place + ": " + error.what());
-  }
-  return full;
-}
-
 /// Where an object is read.
 struct Context {
   const std::string& folder;
@@ -90,7 +78,8 @@ Shape read_shape(Fields& fields, const Context& context, SceneObject& object) {
     require(!file.empty(), fields.place() + ": a mesh needs a field \"file\"");
     double scale = 1.0;
     fields.read("scale", scale);
-    return ConvexMesh{load_hull(resolve(file, context.folder, fields.at("file")), Vec3::Constant(scale), object.notes)};
+    return ConvexMesh{
+        load_hull(named_file(file, context.folder, fields.at("file")), Vec3::Constant(scale), object.notes)};
   }
   require(
       kind == "capsule" || kind == "cylinder" || kind == "cone",
@@ -122,7 +111,7 @@ SceneRobot read_robot(const json& value, const std::string& folder, const std::s
   SceneRobot robot;
   fields.read("file", robot.path);
   require(!robot.path.empty(), place + ": has no field \"file\"");
-  robot.path = resolve(robot.path, folder, fields.at("file"));
+  robot.path = named_file(robot.path, folder, fields.at("file"));
   FileOptions& options = robot.options;
   fields.read("name", options.name);
   options.X_WF = read_pose(fields);
@@ -143,7 +132,7 @@ SceneRobot read_robot(const json& value, const std::string& folder, const std::s
     require(search->is_array(), fields.at("search") + ": expected a list of folders");
     for (const json& item : *search) {
       require(item.is_string(), fields.at("search") + ": is " + item.dump().substr(0, 40) + ", expected a folder");
-      options.search.push_back(resolve(item.get<std::string>(), folder, fields.at("search")));
+      options.search.push_back(named_file(item.get<std::string>(), folder, fields.at("search")));
     }
   }
   fields.refuse_others();

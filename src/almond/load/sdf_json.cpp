@@ -151,14 +151,7 @@ SdfPtr read_mesh(Fields& fields, const Source& source) {
   fields.read("band", options.band);
   fields.read("scale", scale);
   options.workers = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
-  const std::string path = file.is_absolute() || source.folder.empty() || source.folder == "."
-                               ? file.string()
-                               : (std::filesystem::path(source.folder) / file).string();
-  try {
-    check_may_read(path, file.string(), source.folder, {});
-  } catch (const Error& error) {
-    throw Error(fields.at("file") + ": " + error.what());
-  }
+  const std::string path = named_file(file.string(), source.folder, fields.at("file"));
   return load_grid_sdf(path, Vec3::Constant(scale), options, source.notes, source.progress);
 }
 

@@ -70,10 +70,10 @@ constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the
 constexpr double kShortTime = 0.05;        // [ms] per constraint: a budget below it may not be enough; then
 constexpr int kFirstSweeps = 32;           // a step begins with sweeps,
 constexpr double kFirstShare = 0.2;        // in this share of its time at most,
+constexpr double kSweepShare = 0.3;        // keeps a share of its time for more at the end,
+constexpr double kStopShare = 0.1;         // and one to stop what approaches and for the clock's own delays: as long
+constexpr double kMostStopShare = 0.4;     // as it took the last time, but at least and at most these
 constexpr int kMostWakings = 2;            // of idle contacts; then all take part
-constexpr double kStopShare = 0.1;         // to stop what approaches, and for the clock's own delays: at least,
-constexpr double kMostStopShare = 0.4;     // and at most: as long as the last time
-constexpr double kSweepShare = 0.3;        // and keeps a share of its time for more at the end
 
 SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
   SubAdmmOptions o;
@@ -406,7 +406,7 @@ bool is_short_of_time(const Settings& settings, const Island& island) {
   return is_timed(settings) && settings.budget_ms < kShortTime * island.num_constraints;
 }
 
-/// Of the time that is left, for methods; what is kept back is for stopping what approaches when they are cut off.
+/// The part of the budget that methods may use; the rest is for stopping what approaches when they are cut off.
 double time_for_methods(const Settings& settings, const Workspace::Impl& w) {
   if (!is_timed(settings)) return settings.budget_ms;
   return settings.budget_ms -
