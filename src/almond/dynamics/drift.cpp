@@ -165,6 +165,8 @@ double energy_scale(double kept, double energy, double locked) {
 void carry_tree(const Model& model, const TreeInfo& tree, const Kinematics& kin, const VecX& resistance,
                 DriftWorkspace& w, VecX& v) {
   constexpr int kMostRounds = 8;
+  constexpr double kEnough =
+      1e-22;  // squared, of the velocities: what is left is brought back below, as momentum and energy
   const auto count = static_cast<Eigen::Index>(tree.bodies.size());
   auto P = w.P.leftCols(count), F = w.F.leftCols(count);
   auto x = w.x.head(tree.dofs), tau = w.tau.head(tree.dofs);
@@ -191,7 +193,7 @@ void carry_tree(const Model& model, const TreeInfo& tree, const Kinematics& kin,
     if (round > 1 && !(change < last)) break;  // too fast for this step: what was found so far stands
     x += tau;
     last = change;
-    if (change < 1e-28 * x.squaredNorm()) break;
+    if (change < kEnough * x.squaredNorm()) break;
   }
 
   double now = compute_momenta(model, tree, w.end, x, w, F);
@@ -289,8 +291,8 @@ void drift(const Model& model, const Kinematics& kin, const VecX& u, const VecX&
     for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, h, q);
     if (!turns(tree, kin, u, h, w)) continue;
     for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, 0.5 * h, w.q_half);
-    compute_tree_kinematics(model, tree, w.q_half, u, kin, w.half);
-    compute_tree_kinematics(model, tree, q, u, kin, w.end);
+    place_tree(model, tree, w.q_half, kin, false, w.half);
+    place_tree(model, tree, q, kin, true, w.end);
     carry_tree(model, tree, kin, resistance, w, v);
   }
 }

@@ -26,23 +26,15 @@ void write_subspace(const Joint& joint, const Pose& X_WJ, const Pose& X_WB, cons
   }
 }
 
-/// Pose, inertia and motion of a body whose parent has been placed.
-void place_body(const Model& model, int b, const VecX& q, const VecX& v, Kinematics& kin) {
+/// Motion of a body whose pose is known, and the motion of its parent.
+void set_body_motion(const Model& model, int b, const VecX& v, Kinematics& kin) {
   const Body& body = model.bodies[b];
   const Joint& joint = model.joints[b];
-  const Pose X_WJ = body.parent < 0 ? joint.X_PJ : kin.X_WB[body.parent] * joint.X_PJ;
-  const Pose X_WB = X_WJ * make_joint_pose(joint, q.data() + joint.q_begin);
-  kin.X_WB[b] = X_WB;
-  kin.com[b] = X_WB * body.com;
-  kin.I[b].noalias() = X_WB.R * body.inertia * X_WB.R.transpose();
   kin.V.col(b).setZero();
   kin.A.col(b).setZero();
   if (body.subsystem < 0) return;
-  if (body.local == 0) kin.reference[body.subsystem] = kin.com[b];
-  const int dofs = num_velocities(joint.kind);
-  write_subspace(joint, X_WJ, X_WB, kin.com[b], kin.reference[body.subsystem], kin.S.middleCols(joint.v_begin, dofs));
   Vec6 moved = Vec6::Zero();
-  for (int k = joint.v_begin; k < joint.v_begin + dofs; ++k) moved += kin.S.col(k) * v[k];
+  for (int k = joint.v_begin; k < joint.v_begin + num_velocities(joint.kind); ++k) moved += kin.S.col(k) * v[k];
   if (joint.kind == JointKind::kFree) {
     kin.V.col(b) = moved;
     kin.A.col(b).head<3>() = v.segment<3>(joint.v_begin).cross(v.segment<3>(joint.v_begin + 3));
@@ -53,6 +45,25 @@ void place_body(const Model& model, int b, const VecX& q, const VecX& v, Kinemat
     kin.V.col(b) = V_parent + moved;
     kin.A.col(b) = kin.A.col(body.parent) + cross_motion(V_parent, moved);
   }
+}
+
+/// Pose of a body whose parent has been placed, and the motions that its joint allows.
+void place_body(const Model& model, int b, const VecX& q, Kinematics& kin) {
+  const Body& body = model.bodies[b];
+  const Joint& joint = model.joints[b];
+  const Pose X_WJ = body.parent < 0 ? joint.X_PJ : kin.X_WB[body.parent] * joint.X_PJ;
+  const Pose X_WB = X_WJ * make_joint_pose(joint, q.data() + joint.q_begin);
+  kin.X_WB[b] = X_WB;
+  kin.com[b] = X_WB * body.com;
+  if (body.subsystem < 0) return;
+  if (body.local == 0) kin.reference[body.subsystem] = kin.com[b];
+  write_subspace(joint, X_WJ, X_WB, kin.com[b], kin.reference[body.subsystem],
+                 kin.S.middleCols(joint.v_begin, num_velocities(joint.kind)));
+}
+
+void turn_inertia(const Model& model, int b, Kinematics& kin) {
+  const Mat3& R = kin.X_WB[b].R;
+  kin.I[b].noalias() = R * model.bodies[b].inertia * R.transpose();
 }
 
 }  // namespace
@@ -84,7 +95,11 @@ void resize(const Model& model, Kinematics& kin) {
 
 void compute_kinematics(const Model& model, const VecX& q, const VecX& v, Kinematics& kin) {
   resize(model, kin);
-  for (int b = 0; b < model.num_bodies(); ++b) place_body(model, b, q, v, kin);
+  for (int b = 0; b < model.num_bodies(); ++b) {
+    place_body(model, b, q, kin);
+    turn_inertia(model, b, kin);
+    set_body_motion(model, b, v, kin);
+  }
   kin.X_WG.resize(model.geoms.size());
   for (int g = 0; g < model.num_geoms(); ++g) {
     const Geom& geom = model.geoms[g];
@@ -92,11 +107,19 @@ void compute_kinematics(const Model& model, const VecX& q, const VecX& v, Kinema
   }
 }
 
-void compute_tree_kinematics(const Model& model, const TreeInfo& tree, const VecX& q, const VecX& v,
-                             const Kinematics& other, Kinematics& kin) {
+void set_motion(const Model& model, const Kinematics& placed, const VecX& v, Kinematics& kin) {
+  kin = placed;
+  for (int b = 0; b < model.num_bodies(); ++b) set_body_motion(model, b, v, kin);
+}
+
+void place_tree(const Model& model, const TreeInfo& tree, const VecX& q, const Kinematics& other, bool inertia,
+                Kinematics& kin) {
   const int root = model.bodies[tree.bodies[0]].parent;
   if (root >= 0) kin.X_WB[root] = other.X_WB[root];
-  for (const int b : tree.bodies) place_body(model, b, q, v, kin);
+  for (const int b : tree.bodies) {
+    place_body(model, b, q, kin);
+    if (inertia) turn_inertia(model, b, kin);
+  }
 }
 
 TreeView view(const TreeInfo& tree, const Kinematics& kin) {

@@ -29,10 +29,13 @@ struct Kinematics {
 
 void compute_kinematics(const Model& model, const VecX& q, const VecX& v, Kinematics& kinematics);
 
-/// The same for the bodies of one tree; all else in `kinematics` is left as it is, but for the static body the tree
-/// hangs on, which is taken from `other`.
-void compute_tree_kinematics(const Model& model, const TreeInfo& tree, const VecX& q, const VecX& v,
-                             const Kinematics& other, Kinematics& kinematics);
+/// The poses of `placed`, moving with v instead.
+void set_motion(const Model& model, const Kinematics& placed, const VecX& v, Kinematics& kinematics);
+
+/// Poses of the bodies of one tree, what their joints allow and, if asked for, their inertias; all else in `kinematics`
+/// is left as it is, but for the static body the tree hangs on, which is taken from `other`.
+void place_tree(const Model& model, const TreeInfo& tree, const VecX& q, const Kinematics& other, bool inertia,
+                Kinematics& kinematics);
 
 /// Makes room for the model.
 void resize(const Model& model, Kinematics& kinematics);

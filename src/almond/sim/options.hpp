@@ -21,8 +21,8 @@ struct StepOptions {
 
   StepOptions() {
     solver.warm_start = solver.prefer_stick = true;
-    solver.crowd_tol = 1e-7;
-    solver.max_work = 5e5;  // some 20 ms; a step that needs more goes on in the next one, and is counted as unconverged
+    solver.crowd_tol = 1e-6;
+    solver.max_work = 2e5;  // some 10 ms; a step that needs more goes on in the next one, and is counted as unconverged
   }
   /// Throws Error naming the field, the value and the range.
   void validate() const;

@@ -51,7 +51,7 @@ bool outruns(const Model& model, const StepOptions& options, const State& state,
   w.assembly.moved = w.solution.v;
   if (model.num_v == 0 || !w.assembly.moved.allFinite()) return false;
   if ((w.assembly.moved - state.v).cwiseAbs().maxCoeff() * dt * kLever < 0.1 * slack) return false;
-  compute_kinematics(model, state.q, w.assembly.moved, w.after);
+  set_motion(model, w.kinematics, w.assembly.moved, w.after);
   compute_motion(model, w.after, dt, w.found);
   bool farther = false;
   for (std::size_t g = 0; g < w.motion.size(); ++g) {
@@ -63,12 +63,12 @@ bool outruns(const Model& model, const StepOptions& options, const State& state,
   return farther;
 }
 
-bool take_in_spares(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
+bool take_in_spares(const Model& model, const StepOptions& options, StepWorkspace& w) {
   constexpr double kDeepest = 1e-4;  // [m] that a point left out may sink in a step
   constexpr double kLever = 10.0;    // [m]: no point is farther from what it turns about
   if (!is_sane(w.solution.v) || w.solution.v.lpNorm<1>() * options.dt * kLever < kDeepest) return false;
   w.assembly.moved = w.solution.v;
-  compute_kinematics(model, state.q, w.assembly.moved, w.after);
+  set_motion(model, w.kinematics, w.assembly.moved, w.after);
   std::vector<ContactPoint>& points = w.contacts.points;
   const std::size_t before = points.size();
   std::size_t left = 0;
@@ -90,10 +90,10 @@ bool take_in_spares(const Model& model, const StepOptions& options, const State&
 bool find_end(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w) {
   constexpr double kSlow = 1e-3;  // [rad, m] in a step
   const double h = (1.0 - options.theta) * options.dt;
-  if (model.num_v == 0 || w.motion.empty() || !is_sane(w.solution.v)) return false;
+  if (w.contacts.points.empty() || w.motion.empty() || !is_sane(w.solution.v)) return false;
   if (h * w.solution.v.cwiseAbs().maxCoeff() < kSlow) return false;
   w.motion_v = w.solution.v;
-  compute_kinematics(model, state.q, w.motion_v, w.before_move);
+  set_motion(model, w.kinematics, w.motion_v, w.before_move);
   w.before = state.q;
   move(model, w.motion_v, h, w.before);
   compute_kinematics(model, w.before, w.motion_v, w.after);

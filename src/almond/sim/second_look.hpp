@@ -21,8 +21,7 @@ void compute_motion(const Model& model, const Kinematics& kinematics, double dt,
 
 /// Points left out of flat contacts that the answer would drive into each other join the others; false if there are
 /// none. A foot that lands on its edge needs other points than one that stands.
-[[nodiscard]] bool take_in_spares(const Model& model, const StepOptions& options, const State& state,
-                                  StepWorkspace& workspace);
+[[nodiscard]] bool take_in_spares(const Model& model, const StepOptions& options, StepWorkspace& workspace);
 
 /// Where the answer leads: w.before_move has the poses at the start with its velocities, w.after those at the end.
 /// False where nothing gets far. The questions below are about that.

@@ -243,7 +243,7 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
   }
   for (int round = 0; round < 2 && in_time() && !w.contacts.spare.empty(); ++round) {
     remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
-    if (!take_in_spares(model, options, state, w)) break;
+    if (!take_in_spares(model, options, w)) break;
     look_again();
   }
   for (int round = 0; round < 3 && in_time(); ++round) {  // what turns fast ends elsewhere than J v says

@@ -6,6 +6,7 @@
 
 #include "almond/solver/contact_velocity.hpp"
 #include "almond/solver/recession.hpp"
+#include "almond/solver/stick.hpp"
 
 namespace almond {
 namespace {
@@ -21,6 +22,9 @@ constexpr int kJamEffort = 2000;                                 // SubADMM iter
 constexpr unsigned kSpnJam = 1, kCanalJam = 2, kSubAdmmJam = 4;  // who saw a jam
 constexpr double kNearPenalty = 1e3;                             // a start that is nearly right needs no soft beginning
 constexpr int kWarmPatience = 24;
+constexpr double kNearStick =
+    1e-4;  // natural map from which on SPN is as quick as what looks for stick, whatever slips
+constexpr double kNearEnough = 3e-4;
 constexpr double kSlip = 1e-7;       // [m/s]
 constexpr double kSlidBefore = 0.3;  // of the speed now: slid already
 constexpr double kManyRows = 8.0;    // rows per dof that make first-order methods crawl
@@ -86,14 +90,10 @@ Status note_jam(unsigned who, const double* delta, const Island& island, AutoWor
   return Status::kStalled;
 }
 
-/// Whether the convex problem has an answer without slip; else λ is as before.
-bool hold(const Island& island, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
-  ws.start.assign(lambda, lambda + island.rows);
-  CanalOptions canal;
-  canal.convex = true;
-  canal.max_outer = 6;
-  if (solve_canal(island, canal, monitor, ws.canal, lambda) == Status::kSolved) return true;
-  std::copy(ws.start.begin(), ws.start.end(), lambda);
+/// Whether the convex problem has an answer without slip; else, or once it is as near as `near`, λ is the best so far.
+bool hold(const Island& island, double near, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
+  if (solve_stick(island, near, monitor, ws.canal.surrogate, ws.stick_c, lambda) == Status::kSolved) return true;
+  std::copy_n(monitor.best_lambda(), island.rows, lambda);
   return false;
 }
 
@@ -105,11 +105,19 @@ bool is_final(Status status) { return status == Status::kSolved || status == Sta
 Status run_auto_round(const Island& island, const AutoOptions& options, int round, Monitor& monitor, AutoWorkspace& ws,
                       double* lambda) {
   if (round == 0) {
-    ws.newton_price = 0.0;
+    ws.newton_price = ws.stick_c = 0.0;
     const bool crowd = monitor.max_work > 0.0 && island.nodes.size() > kCrowd;
     if (!crowd && options.prefer_stick && island.num_contacts > 1 && monitor.best_natural() > kChanged) {
       ws.newton_price = monitor.newton_price = newton_price(island, ws.spn.surrogate.factor());
-      if (ws.newton_price < kAffordable && hold(island, monitor, ws, lambda)) return Status::kSolved;
+      if (ws.newton_price < kAffordable && hold(island, kNearStick, monitor, ws, lambda)) return Status::kSolved;
+    }
+    if (ws.stick_c > 0.0 && monitor.best_natural() < kNearEnough) {
+      SpnOptions spn;
+      spn.c0 = ws.stick_c;
+      spn.patience = kWarmPatience;
+      const Status status = solve_spn(island, spn, monitor, ws.spn, lambda);
+      if (is_final(status) || monitor.out_of_iterations()) return status;
+      std::copy_n(monitor.best_lambda(), island.rows, lambda);
     }
     if (!has_many_rows(island)) {
       PgsOptions pgs;
@@ -173,7 +181,7 @@ bool hold_instead(const Island& island, Monitor& monitor, AutoWorkspace& ws, dou
   if (ws.newton_price == 0.0) ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
   if (ws.newton_price > kAffordable) return false;
   std::fill_n(lambda, island.rows, 0.0);  // forces come out even from there
-  if (!hold(island, monitor, ws, lambda)) return false;
+  if (!hold(island, 0.0, monitor, ws, lambda)) return false;
   monitor.force_best(lambda);
   return true;
 }

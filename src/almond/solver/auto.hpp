@@ -17,9 +17,9 @@
 // the problem.
 //
 // Coulomb's law may have several answers, a cube in a hand that holds and one that slides out. With prefer_stick, where
-// the start is far off, the convex problem comes first (CANAL with p = 0): its answer is unique, and if nothing slips
-// in it, it obeys the law. It comes again where slip begins in an answer: forces that gathered on one corner of a
-// grasp, as warm starts let them, slip where even ones hold.
+// the start is far off, the convex problem comes first (stick.hpp): its answer is unique, and if nothing slips in it,
+// it obeys the law; if little slips, SPN goes on from there. It comes again where slip begins in an answer: forces that
+// gathered on one corner of a grasp, as warm starts let them, slip where even ones hold.
 //
 // Rounds are separate calls: solve() gives every island its first round before any gets a second one.
 
@@ -42,10 +42,11 @@ struct AutoWorkspace {
   SubAdmmWorkspace admm;
   CanalWorkspace canal;
   double newton_price = 0.0;  // in SubADMM iterations
+  double stick_c = 0.0;       // penalty that solve_stick() came to; 0: it did not run
   int effort = 0;             // SubADMM iterations of the next round
   unsigned jams = 0;          // the methods that saw one, as bits
   bool canal_done = false;
-  std::vector<double> scratch, start;
+  std::vector<double> scratch;
 };
 
 inline constexpr int kAutoRounds = 12;

@@ -10,7 +10,6 @@ namespace almond {
 namespace {
 
 constexpr double kJamViolation = 1e-6;
-constexpr double kSliding = 0.02;  // natural map of a convex answer that is no stick
 
 /// Decides when strict Newton steps are worth a try and how long to wait after a failure.
 struct Polish {
@@ -42,7 +41,7 @@ Status solve_canal(const Island& island, const CanalOptions& options, Monitor& m
   Surrogate& surrogate = ws.surrogate;
   surrogate.start(island);
   surrogate.set_velocity_from(lambda);
-  if (!options.convex) surrogate.lag_p(1.0);
+  surrogate.lag_p(1.0);
   const double w_mean = mean(island.w_bar);
   double c = options.c0;
 
@@ -61,7 +60,7 @@ Status solve_canal(const Island& island, const CanalOptions& options, Monitor& m
   for (int outer = 1;; ++outer) {
     surrogate.set_anchor(lambda);
     surrogate.set_penalty_uniform(c / w_mean);
-    if (outer > 1 && !options.convex) surrogate.lag_p(lag_is_gone ? 1.0 : damping);
+    if (outer > 1) surrogate.lag_p(lag_is_gone ? 1.0 : damping);
     const NewtonResult inner = options.inner == InnerSolver::kNewton
                                    ? surrogate.newton_convex(convex, monitor)
                                    : minimize_first_order(options.inner, convex, monitor, surrogate);
@@ -73,7 +72,7 @@ Status solve_canal(const Island& island, const CanalOptions& options, Monitor& m
     double al = surrogate.al_residual();
     const double dp = surrogate.p_change();
     lag_is_gone = false;
-    if (options.polish && !options.convex && outer > 1 && polish.due(inner, al, dp, island.num_contacts)) {
+    if (options.polish && outer > 1 && polish.due(inner, al, dp, island.num_contacts)) {
       ws.v0 = surrogate.velocity();
       const NewtonResult step = surrogate.newton_strict(strict, monitor);
       if (step.converged) {
@@ -93,7 +92,6 @@ Status solve_canal(const Island& island, const CanalOptions& options, Monitor& m
     const double natural = monitor.last_natural();
     if (score <= 1.0) return Status::kSolved;
     if (!std::isfinite(score)) return Status::kNumericalError;
-    if (options.convex && natural > kSliding) return Status::kStalled;
     if (monitor.expired()) return Status::kTimeBudget;
     if (monitor.out_of_iterations() || (options.max_outer > 0 && outer >= options.max_outer)) {
       return Status::kMaxIterations;

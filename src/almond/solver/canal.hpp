@@ -21,7 +21,6 @@ namespace almond {
 struct CanalOptions {
   double c0 = 100.0, kappa = 10.0, zeta = 0.25, c_max = 1e5, inner_tol = 1e-12;
   bool polish = true;
-  bool convex = false;  // p = 0 throughout: the convex problem; kStalled once its answer is known to slip
   InnerSolver inner = InnerSolver::kNewton;
   int max_outer = 0;   // 0: no limit but stalling
   int patience = 150;  // outers without a tenth of progress before it gives up

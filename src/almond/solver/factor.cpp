@@ -227,6 +227,18 @@ void add_block(const double* J0, int n0, int ld0, const double* KJ1, int n1, int
   }
 }
 
+/// block(6 x 6) += J0ᵀ KJ1 over all rows of contacts between the same two rigid bodies, of eight padded numbers each.
+void add_body_block(const double* J0, const double* KJ1, int rows, double* block, int ld) {
+  Lanes column[6] = {};
+  for (int k = 0; k < rows; ++k, J0 += kLanes, KJ1 += kLanes) {
+    const Lanes row = lanes_at(J0);
+    for (int c = 0; c < 6; ++c) column[c] += KJ1[c] * row;
+  }
+  for (int c = 0; c < 6; ++c) {
+    for (int r = 0; r < 6; ++r) block[c * ld + r] += column[c][r];
+  }
+}
+
 /// KJ = K J for one constraint, ld a multiple of 4; with `transpose` Kᵀ J.
 void multiply_K(const double* K, int dim, bool transpose, const double* J, int ld, double* KJ) {
   if (dim == 1) {
@@ -248,7 +260,50 @@ bool is_zero(const double* K, int dim) {
   return std::all_of(K, K + count, [](double x) { return x == 0.0; });
 }
 
+bool is_body(const Node& node) { return node.dofs == 6; }
+
+/// The end of the contacts from `first` on that are between the same two rigid bodies, or one and the ground; `first`
+/// itself where it is another kind of constraint. Their rows lie one after the other in Island::J.
+int end_of_pair(const Island& island, int first) {
+  const Constraint& c = island.constraints[first];
+  if (c.dim != 3 || !is_body(island.nodes[c.node[0]])) return first;
+  if (c.num_sides == 2 && (c.node[0] == c.node[1] || !is_body(island.nodes[c.node[1]]))) return first;
+  int end = first + 1;
+  while (end < island.num_contacts && island.constraints[end].num_sides == c.num_sides &&
+         std::equal(c.node, c.node + c.num_sides, island.constraints[end].node))
+    ++end;
+  return end;
+}
+
 }  // namespace
+
+/// Contacts [first, end) between two rigid bodies, or one and the ground.
+void BlockFactor::assemble_pair(const Island& island, const double* K, int first, int end) {
+  const Constraint& c = island.constraints[first];
+  const int size = 3 * kLanes, rows = 3 * (end - first);
+  KJ_.resize(std::max<std::size_t>(KJ_.size(), size * (end - first)));
+  const auto multiply = [&](int side, bool transpose) {
+    for (int i = first; i < end; ++i)
+      multiply_K(K + 9 * i, 3, transpose, &island.J[c.J[side] + size * (i - first)], kLanes, &KJ_[size * (i - first)]);
+  };
+  const auto add = [&](int side, const Target& t) {
+    add_body_block(&island.J[c.J[side]], KJ_.data(), rows, values_.data() + t.offset, t.ld);
+  };
+  for (int s = 0; s < c.num_sides; ++s) {
+    multiply(s, false);
+    add(s, diagonal_target_[c.node[s]]);
+    if (c.num_sides == 1) return;
+    const Target& t = s == 1 ? upper_target_[first] : lower_target_[first];
+    if (!t.transposed) add(1 - s, t);
+  }
+  if (symmetric_) return;
+  for (int s = 0; s < 2; ++s) {
+    const Target& t = s == 1 ? upper_target_[first] : lower_target_[first];
+    if (!t.transposed) continue;
+    multiply(1 - s, true);
+    add(s, t);
+  }
+}
 
 void BlockFactor::assemble(const Island& island, const double* K, bool symmetric) {
   symmetric_ = symmetric;
@@ -264,6 +319,11 @@ void BlockFactor::assemble(const Island& island, const double* K, bool symmetric
     const Constraint& c = island.constraints[i];
     const double* Ki = i < island.num_contacts ? K + 9 * i : K + 9 * island.num_contacts + island.row_index(i);
     if (is_zero(Ki, c.dim)) continue;
+    if (const int end = end_of_pair(island, i); end > i) {
+      assemble_pair(island, K, i, end);
+      i = end - 1;
+      continue;
+    }
     for (int s = 0; s < c.num_sides; ++s) {
       const Node& node = island.nodes[c.node[s]];
       const double* J = &island.J[c.J[s]];

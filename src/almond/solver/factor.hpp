@@ -62,6 +62,7 @@ class BlockFactor {
   void build_supernodes(const Island& island);
   void build_targets(const Island& island);
   [[nodiscard]] Target block_target(int position_row, int position_col) const;
+  void assemble_pair(const Island& island, const double* K, int first, int end);
   void scatter_update(const Supernode& s);
   void scatter_update_upper(const Supernode& s);
 

@@ -219,6 +219,38 @@ void whiten(Island& island, std::vector<double>& scratch) {
   }
 }
 
+/// W_ii (row by row) of a contact between two rigid bodies, or one and the ground: eight padded dofs each.
+void multiply_bodies(const Island& island, const Constraint& c, double* W) {
+  const double* J = &island.J[c.J[0]];
+  Lanes x[3] = {lanes_at(J), lanes_at(J + kLanes), lanes_at(J + 2 * kLanes)};
+  Lanes upper[4] = {x[0] * x[0], x[0] * x[1], x[0] * x[2], x[1] * x[1]}, lower[4] = {x[1] * x[2], x[2] * x[2], {}, {}};
+  if (c.num_sides == 2) {
+    J = &island.J[c.J[1]];
+    for (int r = 0; r < 3; ++r) x[r] = lanes_at(J + r * kLanes);
+    upper[0] += x[0] * x[0];
+    upper[1] += x[0] * x[1];
+    upper[2] += x[0] * x[2];
+    upper[3] += x[1] * x[1];
+    lower[0] += x[1] * x[2];
+    lower[1] += x[2] * x[2];
+  }
+  double sums[8];
+  add_lanes(upper, sums);
+  add_lanes(lower, sums + 4);
+  W[0] = sums[0];
+  W[1] = W[3] = sums[1];
+  W[2] = W[6] = sums[2];
+  W[4] = sums[3];
+  W[5] = W[7] = sums[4];
+  W[8] = sums[5];
+}
+
+/// Between bodies that move apart from each other, both without further joints.
+bool joins_bodies(const Island& island, const Constraint& c) {
+  return c.dim == 3 && island.nodes[c.node[0]].ld == kLanes &&
+         (c.num_sides == 1 || (c.node[0] != c.node[1] && island.nodes[c.node[1]].ld == kLanes));
+}
+
 /// Diagonal blocks of W = J Jᵀ + compliance, and the free velocity.
 void compute_delassus(Island& island, std::vector<double>& scratch) {
   island.W.clear();
@@ -226,7 +258,9 @@ void compute_delassus(Island& island, std::vector<double>& scratch) {
   for (int i = 0; i < island.num_constraints; ++i) {
     const Constraint& c = island.constraints[i];
     double W[9] = {};
-    for (int s = 0; s < c.num_sides; ++s) {
+    const bool bodies = joins_bodies(island, c);
+    if (bodies) multiply_bodies(island, c, W);
+    for (int s = 0; s < c.num_sides && !bodies; ++s) {
       const int ld = island.nodes[c.node[s]].ld;
       const double* J = &island.J[c.J[s]];
       for (int r = 0; r < c.dim; ++r) {
@@ -248,7 +282,7 @@ void compute_delassus(Island& island, std::vector<double>& scratch) {
         }
       }
     }
-    for (int r = 0; r < c.dim; ++r) {
+    for (int r = 0; r < c.dim && !bodies; ++r) {
       for (int l = r + 1; l < c.dim; ++l) W[r * c.dim + l] = W[l * c.dim + r];
     }
     if (c.dim == 1) W[0] += island.compliance[island.row_index(i)];

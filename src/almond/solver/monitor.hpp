@@ -61,7 +61,7 @@ class Monitor {
   /// Work done so far in visits to constraints by PGS; the same in every run, unlike time. The others' visits are
   /// cheaper: SubADMM streams through memory, a Newton step is mostly dense products.
   [[nodiscard]] double work() const {
-    constexpr double kAdmm = 0.5, kNewton = 0.1;
+    constexpr double kAdmm = 0.5, kNewton = 0.5;
     return island_->num_constraints * (pgs_sweeps + kAdmm * admm_iterations + kNewton * newton_price * newton_steps);
   }
   [[nodiscard]] bool exhausted() const {

@@ -64,7 +64,6 @@ void set_stop(Workspace& workspace, std::function<bool()> stop) { workspace.impl
 
 namespace {
 
-constexpr std::size_t kCrowdNodes = 20;
 constexpr double kRoundingNatural = 1e-11;
 constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the caller set no limit at all
 constexpr double kShortTime = 0.05;        // [ms] per constraint: a budget below it may not be enough; then
@@ -165,7 +164,8 @@ int severity(Status status) {
   return 5;
 }
 
-/// Goals of the islands add up to the goals of the whole: natural map tol/10 with a margin of 2, residual tol.
+/// Goals of the islands add up to the goals of the whole: natural map tol/10 (shares to twice its square), residual
+/// tol.
 void start_monitors(const ContactProblem& problem, const Settings& settings, const Solution& start, bool warm,
                     Workspace::Impl& w) {
   const int count = w.islands.count;
@@ -187,9 +187,10 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
     const double share = natural_map_unit(std::max(island.q_norm * island.q_norm, q2 / count), island.sides2);
-    const double enough = island.nodes.size() > kCrowdNodes ? settings.crowd_tol * island.q_norm : 0.0;
-    const double natural_goal = std::max({settings.tol / 20.0 * share, enough, 1e-300});
-    const double residual_goal = 0.7 * settings.tol * std::sqrt(total * island.num_constraints);
+    const double enough = problem.num_dofs() > kCrowdDofs ? settings.crowd_tol : 0.0;
+    const double margin = count > 1 ? 0.7 : 0.99;
+    const double natural_goal = std::max({margin * 0.1 * settings.tol * share, 10.0 * enough * island.q_norm, 1e-300});
+    const double residual_goal = 0.7 * std::max(settings.tol, enough) * std::sqrt(total * island.num_constraints);
     s.monitor.start(island, k, natural_goal, residual_goal, w.clock);
     s.monitor.max_iterations = settings.max_iterations;
     s.monitor.max_work = settings.solver == SolverKind::kAuto ? settings.max_work : 0.0;

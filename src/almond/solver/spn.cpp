@@ -14,8 +14,9 @@ constexpr int kTries = 8;          // c, c/5, c/25 ...: small enough, and the st
 constexpr double kDefect = 0.1;    // of the AL residual: λ must be as good as it is new
 constexpr double kRounding = 0.3;  // of the AL residual that rounding may be
 constexpr int kJamOuters = 3;
-constexpr int kEndlessRays = 3;         // in a row: what is not jammed settles meanwhile
-constexpr double kFar = 1e-3;           // natural map from which on patience is short
+constexpr int kEndlessRays = 3;  // in a row: what is not jammed settles meanwhile
+constexpr double kFar = 1e-3;    // natural map from which on patience is short:
+constexpr int kFarPatience = 66;
 constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 
 }  // namespace
@@ -141,7 +142,7 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
     natural_prev = natural;
 
     // Outers count as well: at rounding they need no Newton step. Far from the law there is nothing to wait for.
-    const int patience = natural > kFar ? options.patience / 6 : options.patience;
+    const int patience = natural > kFar ? std::min(options.patience, kFarPatience) : options.patience;
     if (natural < 0.5 * stall_reference) {
       stall_reference = natural;
       stall_newton = monitor.newton_steps;

@@ -321,10 +321,11 @@ NewtonResult Surrogate::newton_convex(const NewtonOptions& options, Monitor& mon
   double r_norm = evaluate(false);
   first_region_ = region_;
   double least = r_norm;
+  const double relative = options.relative * r_norm;
   int since_gain = 0;
   for (int step = 0;; ++step) {
     const double goal = std::max(options.tolerance, rounding_floor());
-    if (r_norm <= goal) {
+    if (r_norm <= goal || (r_norm <= relative && defect() <= options.defect * al_residual())) {
       result.converged = true;
       break;
     }

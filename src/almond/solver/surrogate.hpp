@@ -33,8 +33,8 @@ struct NewtonResult {
 struct NewtonOptions {
   int max_steps = 15;
   double tolerance = 0.0;       // on ‖r‖, absolute
-  double relative = 0.0;        // strict: converged as well when ‖r‖ fell by this factor
-  double defect = 0.0;          // strict: and the v of λ differs from v by less than this part of the AL residual
+  double relative = 0.0;        // converged as well when ‖r‖ fell by this factor
+  double defect = 0.0;          // and the v of λ differs from v by less than this part of the AL residual
   double stuck_factor = 100.0;  // accept when stuck below this multiple of the floor
   int patience = 6;             // strict: fail when ‖r‖ was not halved within so many steps
 };
