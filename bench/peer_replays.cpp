@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostSideBySide = 6;  // as many colours as the page has
 constexpr double kDt = 1.0 / 240.0;
-constexpr double kFar = 1e3;  // what is farther away has been thrown there [m]
 
 /// Those that ran, Almond and the rival first, then one of each kind before others of the same.
 std::vector<const PeerRun*> choose_runs(const PeerRuns& runs, const std::string& scene, const std::string& rival) {
@@ -58,9 +57,17 @@ std::vector<std::pair<std::string, std::string>> facts_of(const PeerRun& run) {
   return facts;
 }
 
-/// One engine's poses as a replay.
-std::string make_replay(const PeerRun& run, const PeerScene& scene, const Model& model,
-                        const std::vector<Look>& looks) {
+/// The largest coordinate of a run [m].
+double reach_of(const PeerRun& run) {
+  const NpzArchive archive = NpzArchive::read(run.trail);
+  double reach = 1.0;  // also the largest of a quaternion
+  for (const double x : std::get<std::vector<double>>(archive.at("poses").data)) reach = std::max(reach, std::abs(x));
+  return reach;
+}
+
+/// One engine's poses as a replay, up to where something is thrown farther than `far`.
+std::string make_replay(const PeerRun& run, const PeerScene& scene, const Model& model, const std::vector<Look>& looks,
+                        double far) {
   const NpzArchive archive = NpzArchive::read(run.trail);
   const auto& poses = std::get<std::vector<double>>(archive.at("poses").data);
   const auto& times = std::get<std::vector<double>>(archive.at("cpu_ms").data);
@@ -78,7 +85,7 @@ std::string make_replay(const PeerRun& run, const PeerScene& scene, const Model&
   report.contacts = report.iterations = -1;
   for (std::size_t k = 0; k < frames; ++k) {
     const double* at = poses.data() + k * width;
-    if (!std::all_of(at, at + width, [](double x) { return std::abs(x) < kFar; })) break;  // false for NaN, too
+    if (!std::all_of(at, at + width, [&](double x) { return std::abs(x) < far; })) break;  // false for NaN, too
     frame.step = static_cast<std::int64_t>(k);
     frame.time = kDt * static_cast<double>(k);
     for (std::size_t b = 0; b < bodies.size(); ++b, at += 7)
@@ -115,8 +122,10 @@ void write_replays(const PeerPart& part, const PeerRuns& runs, const std::map<st
     const PeerScene& scene = scenes.at(name);
     const scenes::LoadedScene loaded = scenes::load_scene(scenes::describe_file(scene.mjcf), true);
     const std::vector<Look> looks = make_looks(loaded.scene.model, loaded.looks);
+    // What Almond's bodies reach is what there is to see: a robot that another engine threw away would make all small.
+    const double far = chosen.front()->engine == "almond" ? 3.0 * reach_of(*chosen.front()) : 50.0;
     std::vector<std::string> replays;
-    for (const PeerRun* run : chosen) replays.push_back(make_replay(*run, scene, loaded.scene.model, looks));
+    for (const PeerRun* run : chosen) replays.push_back(make_replay(*run, scene, loaded.scene.model, looks, far));
     const std::string file = folder + "/" + name + ".html";
     write_file(file, make_page(replays));
     report.links.emplace_back(name, link_to(file, page));

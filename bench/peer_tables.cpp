@@ -90,6 +90,7 @@ void add_peer_plots(const PeerPart& part, const PeerRuns& runs, Report& report) 
     plot.subtitle = "left and low is good";
     plot.x.label = std::string("median ") + (std::string(part.time) == "cpu" ? "step" : "solve") + " [ms]";
     plot.y.label = part.error.title;
+    plot.names = true;
     for (const PeerRun& run : runs) {
       const double time = run.at(std::string(part.time) + ".median"), error = std::abs(run.at(part.error.figure));
       if (run.scene != scene || !run.failure.empty() || !std::isfinite(time) || !std::isfinite(error)) continue;

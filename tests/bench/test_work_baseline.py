@@ -70,7 +70,7 @@ def test_a_failure_says_what_to_do(tool, tmp_path, monkeypatch, capsys):
 
 
 def test_profiles_are_read_in_order(tool, tmp_path):
-    for name, text in {"out.10": "summary: 30\n", "out.2": "totals: 20\n", "out.1": "summary: 10\n", "out": "summary: 0\n"}.items():
+    for name, text in {"out.10": "summary: 0\ntotals: 30\n", "out.2": "totals: 20\n", "out.1": "totals: 10\n", "out": "totals: 0\n"}.items():
         (tmp_path / name).write_text(text)
     assert tool.read_calls(tmp_path) == [10, 20, 30]
 
