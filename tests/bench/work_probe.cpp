@@ -97,7 +97,7 @@ constexpr Case kCases[] = {{"tower10_cold", [] { return cold({scenes::make_tower
                            {"dishes_steps", [] { return steps(scenes::make_dishes_model(), 0, 60); }},
                            {"spheres45_steps", [] { return steps(scenes::make_spheres_model(45, 0), 20, 5); }},
                            {"quadrupeds4_steps", [] { return steps(scenes::make_quadrupeds_model(4, 0), 85, 10); }},
-                           {"nut_steps", [] { return steps(scenes::make_nut_model("M48", 0.2), 10, 3); }}};
+                           {"cup_steps", [] { return steps(scenes::make_pour_model(9, 3.0, 0), 10, 40); }}};
 
 }  // namespace
 }  // namespace almond
