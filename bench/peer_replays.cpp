@@ -83,9 +83,14 @@ std::string make_replay(const PeerRun& run, const PeerScene& scene, const Model&
   StepReport report;  // what is known of a step: how long it took
   report.residual = report.natural_map = report.penetration = report.solve_ms = kNaN;
   report.contacts = report.iterations = -1;
+  std::vector<std::pair<std::string, std::string>> facts = facts_of(run);
   for (std::size_t k = 0; k < frames; ++k) {
     const double* at = poses.data() + k * width;
-    if (!std::all_of(at, at + width, [&](double x) { return std::abs(x) < far; })) break;  // false for NaN, too
+    if (!std::all_of(at, at + width, [&](double x) { return std::abs(x) < far; })) {  // false for NaN, too
+      facts.emplace_back("thrown",
+                         "away at " + short_text(kDt * static_cast<double>(k), " s") + ", where its recording ends");
+      break;
+    }
     frame.step = static_cast<std::int64_t>(k);
     frame.time = kDt * static_cast<double>(k);
     for (std::size_t b = 0; b < bodies.size(); ++b, at += 7)
@@ -96,7 +101,7 @@ std::string make_replay(const PeerRun& run, const PeerScene& scene, const Model&
       replay.add_step(frame, report, kNaN);
     }
   }
-  return replay.finish(frame, facts_of(run));
+  return replay.finish(frame, facts);
 }
 
 std::string link_to(const std::string& file, const std::string& page) {

@@ -213,13 +213,18 @@ std::string draw_legend(const Plot& plot, double left, double top, double width,
   return out;
 }
 
-/// Names beside the first points, moved down or up where they would cover each other.
+/// Names beside the first points, moved down or up where they would cover each other or a point.
 std::string draw_names(const Plot& plot, const Scale& x, const Scale& y) {
   constexpr double kHeight = 11.0, kLetter = 6.0, kGap = 6.0;
   struct Box {
     double left, right, y;
   };
   std::vector<Box> taken;
+  for (const Series& series : plot.series)
+    if (!series.points.empty()) {
+      const double px = x(series.points.front().x);
+      taken.push_back({px - kGap + 1.0, px + kGap - 1.0, y(series.points.front().y)});
+    }
   std::string out;
   for (const Series& series : plot.series) {
     if (series.points.empty()) continue;
