@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup setup-test build python wheel docs notebooks demo test bench peers layers format check-format tidy clean \
-        soak fuzz faults coverage test-release test-dev test-tsan test-python test-python-asan test-viewer
+        soak fuzz faults coverage test-release test-dev test-tsan test-work test-python test-python-asan test-viewer
 
 JOBS ?= $(shell nproc)
 # Warnings are errors here; `make build WERROR=OFF` for a compiler newer than ours.
@@ -53,8 +53,9 @@ bench: build ## Compare solvers on a folder of problem files: make bench ARGS="F
 peers: ## Install other people's solvers, which the benchmarks then run beside ours
 	@tools/setup peers
 
-test: setup-test test-release test-dev test-tsan test-python test-viewer ## Layers, format, tests, sanitizers, Python oracles: what CI runs
+test: setup-test test-release test-dev test-tsan test-work test-python test-viewer ## Layers, format, tests, sanitizers, Python oracles: what CI runs
 	@for log in release dev tsan; do printf '%-8s' $$log; grep 'tests passed' build/test-$$log.log; done
+	@printf '%-8s' work && tail -n 1 build/test-work.log
 	@printf '%-8s' python && tail -n 1 build/test-python.log
 	@printf '%-8s' viewer && grep -oE '((pass|fail|skipped) [0-9]+|no npm.*)$$' build/test-viewer.log | tr '\n' ' ' && echo
 
@@ -71,6 +72,9 @@ test-dev: setup ## Tests with assertions, AddressSanitizer and UndefinedBehavior
 test-tsan: setup ## Tests that run threads, with ThreadSanitizer
 	@$(call build_preset,tsan,build/tsan,almond_tests)
 	@$(shell setarch -R true 2>/dev/null && echo setarch -R) ctest --preset tsan -j $(JOBS) | tee build/test-tsan.log
+
+test-work: setup-test ## Iterations and instructions of fixed problems and steps against tests/bench/work_baseline.json
+	@tools/work_baseline --check | tee build/test-work.log
 
 test-python: setup-test build python ## Python tests and oracles
 	@PYTHONPATH=$(CURDIR)/build/python .venv/bin/python -m pytest -q tests | tee build/test-python.log

@@ -17,7 +17,7 @@ namespace almond::app {
 namespace {
 
 struct BenchCommandOptions {
-  std::string name, json, html, png, save;
+  std::string name, json, html, png, save, replays;
   std::vector<std::string> folders, solver_names, parts, engines;
   std::string peers = "all";
   double budget_ms = 0.0;
@@ -42,14 +42,15 @@ int run_bench(BenchCommandOptions& options) {
             "bench paper: FOLDER, --solver, --peers and --budget-ms have no effect on it; expected --quick, --part, "
             "--save, --json, --html, --png or --strict");
   if (options.name == "peers")
-    require(options.folders.empty() && options.solver_names.empty() && options.peers == "all" &&
-                options.budget->count() == 0,
-            "bench peers: FOLDER, --solver, --peers and --budget-ms have no effect on it; expected --quick, --part, "
-            "--engines, --save, --json, --html, --png or --strict");
+    require(options.solver_names.empty() && options.peers == "all" && options.budget->count() == 0,
+            "bench peers: --solver, --peers and --budget-ms have no effect on it; expected FOLDER, --quick, --part, "
+            "--engines, --save, --replays, --json, --html, --png or --strict");
   require(options.name == "paper" || options.name == "peers" || options.parts.empty(),
           "bench " + options.name + ": --part has no effect on it; expected it with bench paper or bench peers");
   require(options.name == "peers" || options.engines.empty(),
           "bench " + options.name + ": --engines has no effect on it; expected it with bench peers only");
+  require(options.name == "peers" || options.replays.empty(),
+          "bench " + options.name + ": --replays has no effect on it; expected it with bench peers only");
   bench::BenchOptions inner;
   inner.solvers = parse_solvers(options.solver_names, options.folders);
   inner.folders = options.folders;
@@ -58,6 +59,8 @@ int run_bench(BenchCommandOptions& options) {
   inner.quick = options.quick;
   inner.files_only = options.files_only;
   inner.save = options.save;
+  inner.replays = options.replays;
+  inner.page = options.html;
   inner.parts = options.parts;
   inner.engines = options.engines;
   inner.pictures = !options.html.empty();
@@ -107,6 +110,7 @@ int run_bench(BenchCommandOptions& options) {
   if (!options.save.empty())
     std::fprintf(out, "%s: %s\n", options.name == "paper" ? "problems" : "scenes",
                  std::filesystem::absolute(options.save).c_str());
+  if (!options.replays.empty()) std::fprintf(out, "replays: %s\n", std::filesystem::absolute(options.replays).c_str());
   const bool complete = report.num_held() == report.num_claims() && report.num_left_out() == 0;
   return options.strict && !complete ? kWorkFailed : kDone;
 }
@@ -125,7 +129,7 @@ Action add_bench_command(CLI::App& command) {
   command.add_option(
       "FOLDER", o->folders,
       "folders of problem files (default: ../shared/fclib and ../shared/problems); robots: of robot files "
-      "(default: those of packages in .venv)");
+      "(default: those of packages in .venv); peers: of problem files for its part problems");
   command.add_flag("--quick", o->quick,
                    "a budget of 200 ms instead of 1 s, fewer repeats; robots: one state, 0.5 s of fall; paper: fewer "
                    "cases; peers: fewer "
@@ -145,13 +149,15 @@ Action add_bench_command(CLI::App& command) {
   command.add_option(
       "--part", o->parts,
       "paper: only this part of it: engines, bolt_nut, dishes, robot_tasks, pouring, robot_pouring, "
-      "canal_ablation or subadmm_ablation; peers: stacks, cold, spheres, quads, friction, grasp, ball or "
-      "growth; may be repeated");
+      "canal_ablation or subadmm_ablation; peers: stacks, cold, spheres, quads, friction, grasp, ball, growth, nut "
+      "or problems; may be repeated");
   command
       .add_option("--engines", o->engines,
                   "peers: only these, separated by commas: almond, mj_default, mj_firm, mj_hard, mj_cg, mj_noslip, "
                   "drake_lagged, drake_sap, drake_tamsi, bullet50, bullet1000")
       ->delimiter(',');
+  command.add_option("--replays", o->replays,
+                     "peers: write a page per scene into this folder that plays the engines side by side");
   command.add_option("--png", o->png, "draw profiles and curves (needs rsvg-convert)");
   return [o] { return run_bench(*o); };
 }

@@ -13,7 +13,8 @@ namespace almond::bench {
 
 struct BenchOptions {
   std::vector<std::string> folders;  // problem files; empty: ../shared/fclib and ../shared/problems where they exist;
-                                     // robots: robot files; empty: those of installed packages
+                                     // robots: robot files; empty: those of installed packages; peers: problem
+                                     // files for the part `problems`, beside those of its scenes
   std::vector<SolverKind> solvers;   // empty: the five first-class ones
   std::string peers = "all";         // all, none, siconos, pinocchio
   double budget_ms = 0.0;            // per solve; 0: 1000, or 200 when quick
@@ -22,6 +23,8 @@ struct BenchOptions {
   std::string save;                  // folder for the problems (paper) or scenes (peers); empty: they are not kept
   std::vector<std::string> parts;    // paper, peers: those to run; empty: all
   std::vector<std::string> engines;  // peers: those to run; empty: all, or a few where it is quick
+  std::string replays;               // peers: folder for pages that play the engines side by side; empty: none
+  std::string page;                  // where the report's page will be, which its links start from; empty: nowhere
   bool pictures = false;             // paper: draw the scenes
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   std::function<void(const std::string&)> say = [](const std::string&) {};  // a line that stays

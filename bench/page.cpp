@@ -19,7 +19,7 @@ h2{font-size:20px;margin:44px 0 6px;letter-spacing:-.01em}
 h3{font-size:16px;margin:28px 0 4px}
 section{border-top:1px solid var(--line);margin-top:44px} section>h2{font-size:24px;margin-top:30px}
 nav{display:flex;flex-wrap:wrap;gap:6px 10px;margin:14px 0} nav a{font-size:13px;color:#3730a3;text-decoration:none;border:1px solid var(--line);border-radius:99px;padding:3px 12px}
-nav a:hover{background:var(--tint)} nav span{color:var(--soft)}
+nav.play{font-size:13px;color:var(--soft);align-items:center} nav a:hover{background:var(--tint)} nav span{color:var(--soft)}
 figure img{display:block;width:100%;height:auto;border-radius:4px} figcaption{font-size:12.5px;color:var(--soft);padding:6px 2px 0}
 .claims+.grid,.grid+.score{margin-top:16px} .score{margin-top:14px}
 p.lead{font-size:16px;color:var(--soft);max-width:78ch;margin:0 0 20px}
@@ -203,11 +203,19 @@ std::string pictures_html(const std::vector<Picture>& pictures) {
   return out + "</div>\n";
 }
 
+std::string links_html(const std::vector<std::pair<std::string, std::string>>& links) {
+  if (links.empty()) return "";
+  std::string out = "<nav class=\"play\">Side by side:";
+  for (const auto& [name, address] : links)
+    out += " <a href=\"" + escape_xml(address) + "\">\u25b6 " + escape_xml(name) + "</a>";
+  return out + "</nav>\n";
+}
+
 /// One experiment: what it is, the claims about it, the curves, the figures behind them.
 std::string part_html(const Report& part) {
   std::string out = "<section id=\"" + escape_xml(part.name) + "\">\n<h2>" + escape_xml(part.title) +
                     "</h2>\n<p class=\"lead\">" + escape_xml(part.lead) + "</p>\n";
-  out += pictures_html(part.pictures) + claims_html(part);
+  out += pictures_html(part.pictures) + links_html(part.links) + claims_html(part);
   if (!part.figures.empty()) {
     out += "<div class=\"grid two\">\n";
     for (const Figure& figure : part.figures)

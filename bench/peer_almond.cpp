@@ -8,6 +8,7 @@
 #include "almond/base/check.hpp"
 #include "almond/base/timer.hpp"
 #include "almond/load/npz.hpp"
+#include "almond/sim/next_problem.hpp"
 #include "bench/paper.hpp"
 #include "scenes/file_scene.hpp"
 
@@ -39,6 +40,24 @@ World load_world(const PeerScene& scene) {
   world.state = start.state();
   for (const std::string& name : scene.bodies) world.bodies.push_back(world.model.body(name));
   return world;
+}
+
+/// At rest, with nothing known from the steps that led there.
+World settle_world(const PeerScene& scene) {
+  World world = load_world(scene);
+  for (int k = 0; k < scene.settle; ++k) static_cast<void>(world.step());
+  world.state.contacts.clear();
+  world.state.rows.clear();
+  world.inputs.wrenches.assign(world.model.bodies.size(), {});
+  return world;
+}
+
+void set_wrench(const VecX& wrench, World& world) {
+  for (std::size_t b = 0; b < world.bodies.size(); ++b) {
+    const auto at = static_cast<Eigen::Index>(6 * b);
+    world.inputs.wrenches[static_cast<std::size_t>(world.bodies[b])] = {wrench.segment<3>(at),
+                                                                        wrench.segment<3>(at + 3)};
+  }
 }
 
 void add_poses(const World& world, std::vector<double>& out) {
@@ -86,7 +105,7 @@ void add_contacts(const World& world, int step, std::vector<double>& out) {
 }
 
 struct Trail {
-  std::vector<double> poses, contacts;
+  std::vector<double> poses, contacts, cpu_ms;
   std::vector<std::int64_t> looked_at;
 
   void write(const std::string& path, std::size_t bodies) {
@@ -95,22 +114,29 @@ struct Trail {
     if (!poses.empty()) {
       const std::int64_t frames = static_cast<std::int64_t>(poses.size()) / width;
       archive.set("poses", {{frames, width}, std::move(poses)});
+      const auto steps = static_cast<std::int64_t>(cpu_ms.size());
+      archive.set("cpu_ms", {{steps}, std::move(cpu_ms)});
     }
     const auto looks = static_cast<std::int64_t>(looked_at.size());
-    archive.set("contacts", {{rows, 11}, std::move(contacts)});
-    archive.set("looked_at", {{looks}, std::move(looked_at)});
+    if (looks > 0) {
+      archive.set("contacts", {{rows, 11}, std::move(contacts)});
+      archive.set("looked_at", {{looks}, std::move(looked_at)});
+    }
     archive.write(path);
   }
 };
 
-/// Residuals and how many steps were not solved.
-void add_reports(const std::vector<StepReport>& reports, PeerRun& run) {
+/// Residuals, how many steps were not solved, and the parts of a step: they are measured by the clock, which runs on
+/// while others have the core, so each is taken as its share of the step's CPU time.
+void add_reports(const std::vector<StepReport>& reports, const std::vector<double>& cpu_ms, PeerRun& run) {
   std::vector<double> residuals, collide, solve;
   int unsolved = 0;
-  for (const StepReport& report : reports) {
+  for (std::size_t k = 0; k < reports.size(); ++k) {
+    const StepReport& report = reports[k];
+    const double share = cpu_ms[k] / std::max(report.step_ms, 1e-9);
     residuals.push_back(report.residual);
-    collide.push_back(report.collide_ms);
-    solve.push_back(report.solve_ms);
+    collide.push_back(share * report.collide_ms);
+    solve.push_back(share * report.solve_ms);
     unsolved += report.status == Status::kSolved ? 0 : 1;
   }
   add_spread("certificate", residuals, run);
@@ -134,7 +160,7 @@ void add_spread(const std::string& name, const std::vector<double>& values, Peer
 }
 
 PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth, const std::string& trail) {
-  PeerRun run{"almond", scene.name, {}, {}};
+  PeerRun run{"almond", scene.name, {}, trail};
   World world = load_world(scene);
   const int every = world.model.num_v > 1000 ? 16 : 2;  // contacts of each step of a large scene would be gigabytes
   Trail kept;
@@ -154,6 +180,8 @@ PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth,
       kept.looked_at.push_back(k);
     }
   }
+  kept.cpu_ms = cpu;
+  add_reports(reports, cpu, run);
   run.figures["steps"] = static_cast<double>(cpu.size());
   const bool cut = static_cast<int>(cpu.size()) < steps;
   run.figures["cut"] = cut ? 1.0 : 0.0;
@@ -168,29 +196,21 @@ PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth,
   }
   add_spread("cpu", cpu, run);
   add_spread("wall", wall, run);
-  add_reports(reports, run);
-  if (!growth) kept.write(trail, scene.bodies.size());
+  if (growth) add_poses(world, kept.poses);
+  kept.write(trail, scene.bodies.size());
   return run;
 }
 
 PeerRun run_almond_cold(const PeerScene& scene, const std::string& trail) {
   constexpr int kRepeats = 3;
-  PeerRun run{"almond", scene.name, {}, {}};
-  World world = load_world(scene);
-  for (int k = 0; k < scene.settle; ++k) static_cast<void>(world.step());
-  State start = world.state;
-  start.contacts.clear();
-  start.rows.clear();
-  world.inputs.wrenches.assign(world.model.bodies.size(), {});
+  PeerRun run{"almond", scene.name, {}, trail};
+  World world = settle_world(scene);
+  const State start = world.state;
   Trail kept;
   std::vector<double> solve, step;
   std::vector<StepReport> reports;
   for (const VecX& wrench : scene.wrenches) {
-    for (std::size_t b = 0; b < world.bodies.size(); ++b) {
-      const auto at = static_cast<Eigen::Index>(6 * b);
-      world.inputs.wrenches[static_cast<std::size_t>(world.bodies[b])] = {wrench.segment<3>(at),
-                                                                          wrench.segment<3>(at + 3)};
-    }
+    set_wrench(wrench, world);
     std::vector<double> solves, steps;
     StepReport report;
     for (int k = 0; k < kRepeats; ++k) {
@@ -210,9 +230,17 @@ PeerRun run_almond_cold(const PeerScene& scene, const std::string& trail) {
   }
   add_spread("solve_ms", solve, run);
   add_spread("step_ms", step, run);
-  add_reports(reports, run);
+  add_reports(reports, step, run);
   kept.write(trail, scene.bodies.size());
   return run;
+}
+
+ContactProblem make_cold_problem(const PeerScene& scene) {
+  World world = settle_world(scene);
+  set_wrench(scene.wrenches.front(), world);
+  ContactProblem problem = next_problem(world.model, world.options, world.inputs, world.state);
+  problem.name = scene.name;
+  return problem;
 }
 
 }  // namespace almond::bench

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "almond/base/types.hpp"
+#include "almond/solver/problem.hpp"
 
 namespace almond::bench {
 
@@ -23,7 +24,8 @@ struct PeerScene {
 struct PeerRun {
   std::string engine, scene;
   std::string failure;  // why there are no figures; empty: there are
-  std::map<std::string, double> figures;
+  std::string trail;    // .npz with its poses and the time of each step, as long as the benchmark runs; may be empty
+  std::map<std::string, double> figures = {};
 
   /// NaN where there is none.
   [[nodiscard]] double at(const std::string& figure) const;
@@ -34,12 +36,15 @@ struct PeerRun {
 void add_spread(const std::string& name, const std::vector<double>& values, PeerRun& run);
 
 /// Steps the scene, for `cap_s` of wall clock at most, and writes poses and contacts for the referee into `trail` (an
-/// .npz). `growth`: neither is kept. Of those, and of runs that the cap cuts, only the second half of
+/// .npz). `growth`: only the last pose. Of those, and of runs that the cap cuts, only the second half of
 /// the steps is counted, as what falls freely costs nothing.
 [[nodiscard]] PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth,
                                  const std::string& trail);
 
 /// Single steps under the wrenches from the settled state, nothing known from before.
 [[nodiscard]] PeerRun run_almond_cold(const PeerScene& scene, const std::string& trail);
+
+/// The contact problem of the first of these steps. Throws Error where the scene cannot be read.
+[[nodiscard]] ContactProblem make_cold_problem(const PeerScene& scene);
 
 }  // namespace almond::bench

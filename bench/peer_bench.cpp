@@ -3,6 +3,7 @@
 #include "bench/peer_bench.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "almond/base/timer.hpp"
 #include "almond/load/file_io.hpp"
 #include "bench/paper.hpp"
+#include "bench/peer_replays.hpp"
 
 namespace almond::bench {
 namespace {
@@ -39,8 +41,8 @@ std::vector<PeerPart> choose_parts(const BenchOptions& options) {
   for (const PeerPart& part : peer_parts()) {
     names += (names.empty() ? "" : ", ") + std::string(part.name);
     unknown.erase(part.name);
-    const bool wanted =
-        options.parts.empty() ? !options.quick || !part.quick.empty() : contains(options.parts, part.name);
+    const bool is_quick = !part.quick.empty() || part.solvers != nullptr;
+    const bool wanted = options.parts.empty() ? !options.quick || is_quick : contains(options.parts, part.name);
     if (!wanted) continue;
     chosen.push_back(part);
     if (options.quick && !part.quick.empty()) chosen.back().scenes = part.quick;
@@ -71,30 +73,90 @@ void save_scenes(const std::map<std::string, PeerScene>& scenes, const std::stri
   for (const auto& [name, scene] : scenes) write_file(folder + "/" + name + ".xml", read_file(scene.mjcf));
 }
 
-Report run_part(const PeerPart& part, const std::vector<Engine>& engines, const Interpreters& interpreters,
-                const std::map<std::string, PeerScene>& scenes, const BenchOptions& options,
-                const std::string& folder) {
+/// What all parts share.
+struct Bench {
+  const BenchOptions& options;
+  const std::vector<Engine> engines;
+  const Interpreters interpreters;
+  const std::map<std::string, PeerScene> scenes;
+  const std::string folder;
+  const Stopwatch watch;
+  int done = 0, runs = 0;  // of engines on scenes
+};
+
+bool takes_part(const PeerPart& part, const Engine& engine) {
+  return part.solvers == nullptr && (part.engines.empty() || contains(part.engines, engine.name));
+}
+
+/// A line that stays: what a step of the scene costs here and there.
+void say_scene(const PeerPart& part, const PeerRuns& runs, const std::string& scene, const BenchOptions& options) {
+  std::string line = std::string(part.name) + ", " + scene + ":";
+  for (const std::string& name : {std::string("almond"), std::string(part.rival)})
+    if (const PeerRun* run = find_peer(runs, scene, name); run != nullptr)
+      line += "  " + name + " " + time_cell(run->at(std::string(part.time) + ".median")).text + " ms";
+  const double ratio = time_ratio(part, runs, scene);
+  options.say(line + (std::isnan(ratio) ? "" : "  (" + ratio_cell(ratio).text + ")"));
+}
+
+constexpr double kQuickMs = 120e3;  // what is not done by then is left out of a quick run
+
+/// Why an engine is spared its next scene; empty: it is not.
+std::string why_not(const Engine& engine, const RunOptions& run, const PeerRuns& before, const Bench& bench) {
+  if (bench.options.quick && bench.watch.elapsed_ms() > kQuickMs)
+    return "left out: a quick run starts nothing after two minutes";
+  if (!run.growth) return "";
+  for (const PeerRun& other : before)  // of fewer balls
+    if (other.engine == engine.name && (other.at("cut") == 1.0 || !other.failure.empty()))
+      return "left out: did not get to the end with fewer";
+  return "";
+}
+
+Report run_part(const PeerPart& part, Bench& bench) {
+  const BenchOptions& options = bench.options;
+  if (part.solvers != nullptr) {
+    Report report;
+    if (!options.quick || bench.watch.elapsed_ms() < kQuickMs) return part.solvers(part, bench.scenes, options);
+    report.name = part.name;
+    report.title = part.title;
+    report.lead = part.lead;
+    report.notes = {"left out: a quick run starts nothing after two minutes"};
+    return report;
+  }
   Report report;
   report.name = part.name;
   report.title = part.title;
   report.lead = part.lead;
   const std::string name = part.name;
   RunOptions run;
-  run.cap_s = options.quick ? 8.0 : name == "growth" ? 100.0 : 40.0;
+  run.cap_s = options.quick ? 8.0 : name == "growth" ? 150.0 : 40.0;
   run.cold = name == "cold";
   run.growth = name == "growth";
   run.seconds = options.quick ? part.quick_seconds : 0.0;
   PeerRuns runs;
-  for (const std::string& scene : part.scenes)
-    for (const Engine& engine : engines) {
-      if (!part.engines.empty() && !contains(part.engines, engine.name)) continue;
-      options.progress(name + ", " + scene + ": " + engine.name);
-      runs.push_back(run_engine(engine, scenes.at(scene), interpreters, run, folder));
+  for (const std::string& scene : part.scenes) {
+    for (const Engine& engine : bench.engines) {
+      if (!takes_part(part, engine)) continue;
+      options.progress(std::to_string(++bench.done) + " of " + std::to_string(bench.runs) + ": " + name + ", " + scene +
+                       ", " + engine.name);
+      if (const std::string why = why_not(engine, run, runs, bench); !why.empty())
+        runs.push_back({engine.name, scene, why, {}});
+      else
+        runs.push_back(run_engine(engine, bench.scenes.at(scene), bench.interpreters, run, bench.folder));
     }
+    say_scene(part, runs, scene, options);
+  }
   report.tables.push_back(peer_table(part, runs));
   add_peer_plots(part, runs, report);
   if (run.growth) add_growth(part, runs, report);
   add_peer_claims(part, runs, report);
+  if (!options.replays.empty() && !run.cold && !run.growth) {
+    options.progress(name + ": replays");
+    try {
+      write_replays(part, runs, bench.scenes, options.replays, options.page, report);
+    } catch (const Error& error) {
+      report.notes.push_back(std::string("no replays: ") + error.what());
+    }
+  }
   return report;
 }
 
@@ -102,21 +164,22 @@ Report run_part(const PeerPart& part, const std::vector<Engine>& engines, const 
 
 Report bench_peers(const BenchOptions& options) {
   const std::vector<Engine> engines = choose_engines(options);
+  check_replays(options.replays);  // before minutes of work: can they be made and written
   const std::vector<PeerPart> parts = choose_parts(options);
-  save_scenes({}, options.save);  // before minutes of work: can it be written to
+  save_scenes({}, options.save);
+  for (const std::string& problems : options.folders) static_cast<void>(problem_files_in(problems));
   Report report;
   report.name = "peers";
-  report.title = "Almond beside MuJoCo, Drake and Bullet";
+  report.title = "Almond beside MuJoCo, Drake, Bullet, Pinocchio and Siconos";
   report.lead =
       "The same scenes in every engine, from one description, at 240 steps a second on one thread: what a step costs "
       "and how far it is from the law. Almond has one setting for all of them, its default. Times are of the thread "
       "that steps, the median over all steps of the run. Every engine's poses go to one referee: overlaps are those "
       "that MuJoCo's collision finds, speeds are differences of poses. The residual is the paper's, in N s: e0 asks "
-      "that nothing approaches where it touches, erp.2 also that a fifth of an overlap is undone; both are MuJoCo's "
-      "own "
-      "impulses and velocities, and Almond's, whose push out of an overlap counts as an error here. Almond's "
-      "certificate is "
-      "the residual of the problem that it solved.";
+      "that nothing approaches where it touches, erp.2 also that a fifth of an overlap is undone. It comes from the "
+      "impulses and velocities of the engine itself: MuJoCo's and Almond's, whose push out of an overlap counts as an "
+      "error here, Drake's where it has contact points, and Bullet's, which are an indication only. Almond's "
+      "certificate is the residual of the problem that it solved.";
   report.facts = machine_facts();
   const Stopwatch watch;
   const double before = time_cholesky_300();
@@ -138,8 +201,11 @@ Report bench_peers(const BenchOptions& options) {
     report.notes.push_back(package + " is not installed: pip install " + package);
   if (interpreters.python.count("mujoco") == 0)
     report.notes.push_back("without MuJoCo there is no referee: times are all there is");
+  Bench bench{options, engines, interpreters, scenes, folder.path(), {}};
   for (const PeerPart& part : parts)
-    report.parts.push_back(run_part(part, engines, interpreters, scenes, options, folder.path()));
+    for (const Engine& engine : engines)
+      if (takes_part(part, engine)) bench.runs += static_cast<int>(part.scenes.size());
+  for (const PeerPart& part : parts) report.parts.push_back(run_part(part, bench));
   report.sheet = make_sheet(report);
   const double cholesky = 0.5 * (before + time_cholesky_300());
   report.facts.emplace_back("yardstick", time_cell(cholesky).text + " ms for a dense Cholesky of 300x300");

@@ -26,6 +26,8 @@ struct PeerPart {
   std::vector<std::string> engines;  // that can be asked; empty: all
   double quick_seconds = 0.0;        // of a quick run's scenes; 0: all
   bool timed = false;                // whether the rival's time is a target
+  /// Instead of engines on scenes: solvers on single problems. May be null.
+  Report (*solvers)(const PeerPart&, const std::map<std::string, PeerScene>&, const BenchOptions&) = nullptr;
 };
 
 [[nodiscard]] const std::vector<PeerPart>& peer_parts();
@@ -37,6 +39,9 @@ using PeerRuns = std::vector<PeerRun>;
 /// Almond's time by the rival's; NaN where one of them is not there.
 [[nodiscard]] double time_ratio(const PeerPart& part, const PeerRuns& runs, const std::string& scene);
 
+/// How long the long steps are, by the middle one.
+[[nodiscard]] double p95_by_median(const PeerPart& part, const PeerRun& run);
+
 /// What is to be known of a run beside its figures; empty: nothing.
 [[nodiscard]] std::string note_of(const PeerRun& run);
 [[nodiscard]] Table peer_table(const PeerPart& part, const PeerRuns& runs);
@@ -44,6 +49,12 @@ using PeerRuns = std::vector<PeerRun>;
 void add_peer_plots(const PeerPart& part, const PeerRuns& runs, Report& report);
 /// Step times by the number of balls, with their exponents.
 void add_growth(const PeerPart& part, const PeerRuns& runs, Report& report);
+/// Nuts by Pinocchio's ADMM and by Almond.
+[[nodiscard]] Report run_nut_part(const PeerPart& part, const std::map<std::string, PeerScene>& scenes,
+                                  const BenchOptions& options);
+/// Loaded steps of scenes, and problem files, by the solvers of Pinocchio and Siconos and by Almond.
+[[nodiscard]] Report run_problem_part(const PeerPart& part, const std::map<std::string, PeerScene>& scenes,
+                                      const BenchOptions& options);
 /// The targets of the part.
 void add_peer_claims(const PeerPart& part, const PeerRuns& runs, Report& report);
 

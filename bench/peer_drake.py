@@ -4,11 +4,13 @@ drake_lagged is its default contact approximation, drake_sap and drake_tamsi the
 point per pair of shapes, which no box can stand on; balls and robots use point contact.
 """
 
+import time
+
 import numpy as np
 from pydrake.common.eigen_geometry import Quaternion
 from pydrake.geometry import (AddCompliantHydroelasticProperties, AddContactMaterial, AddRigidHydroelasticProperties, Box,
                               CollisionFilterDeclaration, GeometrySet,
-                              HalfSpace, ProximityProperties, Sphere)
+                              HalfSpace, HydroelasticContactRepresentation, ProximityProperties, Sphere)
 from pydrake.math import RigidTransform
 from pydrake.multibody.math import SpatialVelocity
 from pydrake.multibody.plant import AddMultibodyPlantSceneGraph, ContactModel, CoulombFriction, DiscreteContactApproximation
@@ -16,6 +18,7 @@ from pydrake.multibody.tree import FixedOffsetFrame, PrismaticJoint, RevoluteJoi
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
 
+from peer_law import Touching
 from peer_scenes import DT, G
 
 APPROXIMATIONS = {"drake_lagged": DiscreteContactApproximation.kLagged, "drake_sap": DiscreteContactApproximation.kSap,
@@ -95,15 +98,58 @@ class Run:
         if pushed:
             plant.get_actuation_input_port().FixValue(self.context, [effort for _, effort in pushed])
         self.simulator.Initialize()
-        self.count = 0
+        self.count, self.point = 0, point
+        self.before = plant.CreateDefaultContext()
 
     def step(self):
         self.count += 1
         self.simulator.AdvanceTo(self.count * DT)
 
-    def poses(self):
+    def poses(self, context=None):
         out = np.empty((len(self.scene["bodies"]), 7))
         for k, b in enumerate(self.scene["bodies"]):
-            pose = self.plant.EvalBodyPoseInWorld(self.context, self.bodies[b["name"]])
+            pose = self.plant.EvalBodyPoseInWorld(context or self.context, self.bodies[b["name"]])
             out[k, :3], out[k, 3:] = pose.translation(), pose.rotation().ToQuaternion().wxyz()
         return out
+
+    def push(self):
+        """Where the step begins, for judge()."""
+        self.plant.SetPositions(self.before, self.plant.GetPositions(self.context))
+
+    def split(self):
+        """Geometry queries on their own [ms of this thread]; Drake does not let the solver run alone."""
+        query = self.plant.get_geometry_query_input_port().Eval(self.context)
+        start = time.thread_time_ns()
+        if self.point:
+            query.ComputePointPairPenetration()
+        else:
+            query.ComputeContactSurfacesWithFallback(HydroelasticContactRepresentation.kPolygon)
+        return {"collide": 1e-6 * (time.thread_time_ns() - start)}
+
+    def judge(self):
+        """From the contact results of the last step, at the poses with which it began; None for surfaces, which have no points."""
+        results = self.plant.get_contact_results_output_port().Eval(self.context)
+        if results.num_hydroelastic_contacts():
+            return None
+        plant, before = self.plant, self.before
+        plant.SetVelocities(before, plant.GetVelocities(self.context))
+        index = {self.bodies[b["name"]].index(): k for k, b in enumerate(self.scene["bodies"])}
+        bodies, points, normals, impulses, velocities, gaps = [], [], [], [], [], []
+        for i in range(results.num_point_pair_contacts()):
+            info = results.point_pair_contact_info(i)
+            pair, point = info.point_pair(), info.contact_point()
+            speeds = []
+            for number in (info.bodyA_index(), info.bodyB_index()):
+                body = plant.get_body(number)
+                motion = plant.EvalBodySpatialVelocityInWorld(before, body)
+                arm = point - plant.EvalBodyPoseInWorld(before, body).translation()
+                speeds.append(motion.translational() + np.cross(motion.rotational(), arm))
+            bodies.append([index.get(info.bodyA_index(), -1), index.get(info.bodyB_index(), -1)])
+            points.append(point)
+            normals.append(-pair.nhat_BA_W)
+            impulses.append(DT * info.contact_force())
+            velocities.append(speeds[1] - speeds[0])
+            gaps.append(-pair.depth)
+        shape = (-1, 3)
+        return Touching(self.scene, self.poses(before), np.array(bodies, int).reshape(-1, 2), np.reshape(points, shape),
+                        np.reshape(normals, shape), impulses, velocities, gaps).residuals()

@@ -68,10 +68,10 @@ PeerRun run_own(const PeerScene& scene, const Interpreters& interpreters, const 
         write_file(out, Json(made.figures).dump());
       },
       time_limit(options));
-  PeerRun run{"almond", scene.name, {}, {}};
+  PeerRun run{"almond", scene.name, {}, trail};
   flatten(read_json(out), "", run.figures);
   if (result.timed_out || result.exit_code != 0) run.failure = describe(result);
-  if (run.failure.empty() && !options.growth) judge(scene, interpreters, trail, run);
+  if (run.failure.empty()) judge(scene, interpreters, trail, run);
   return run;
 }
 
@@ -174,11 +174,11 @@ PeerRun run_engine(const Engine& engine, const PeerScene& scene, const Interpret
                    {"run", engine.name, scene.name, to_text(options.seconds), to_text(options.cap_s), out});
   }
   const ProcessResult result = run_process(command, time_limit(options));
+  run.trail = out + ".npz";
   flatten(read_json(out), "", run.figures);
   if (!result.started || result.timed_out || result.exit_code != 0) run.failure = describe(result);
   // Poses of an engine whose interpreter lacks the referee.
-  if (run.failure.empty() && !options.cold && !options.growth && !run.has("judged.finite"))
-    judge(scene, interpreters, out + ".npz", run);
+  if (run.failure.empty() && !options.cold && !run.has("judged.finite")) judge(scene, interpreters, run.trail, run);
   return run;
 }
 

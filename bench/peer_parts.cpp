@@ -173,16 +173,56 @@ const std::vector<PeerPart>& peer_parts() {
        0.0},
       {"growth",
        "What a step costs by the number of balls",
-       "Half a second of filling a box; the later half of the steps.",
+       "Half a second of filling a box about as wide as the heap is high; the later half of the steps, when all balls "
+       "lie on others: the last pose has as many contacts per ball at every size but for the share of balls at a wall, "
+       "so that sizes are compared in like states.",
        {"growth100", "growth300", "growth1000", "growth3000", "growth10000"},
        {},
        "mj_cg",
        "cpu",
-       {kWall, kCollide, kSolve, {"not solved", "unsolved", kPlain}},
+       {kWall,
+        kCollide,
+        kSolve,
+        {"contacts per ball", "judged.contacts_per_ball", kPlain},
+        kMean,
+        {"own certificate, median", "certificate.median", kRes},
+        {"not solved", "unsolved", kPlain}},
        {"", "", kPlain},
        {"almond", "mj_cg", "mj_default", "bullet50", "drake_sap"},
        0.0,
-       false}};
+       false},
+      {"nut",
+       "Nuts: many contacts on six degrees of freedom",
+       "One step of a nut on its bolt, cold, one thread: threads with random loads that have an answer, and an M48 nut "
+       "pressed into its thread by random wrenches, as its signed distance function touches the bolt's. Pinocchio's "
+       "ADMM "
+       "gets its matrix W = J A\u207b\u00b9 J\u1d40 for nothing and is timed around its solve; Almond's time counts "
+       "everything from the problem to v and \u03bb. One certificate judges both.",
+       {},
+       {},
+       "",
+       "",
+       {},
+       {"", "", kPlain},
+       {},
+       0.0,
+       false,
+       run_nut_part},
+      {"problems",
+       "Solvers on single problems",
+       "The contact problem of one loaded step of each scene, and those of files where a folder is named, for the "
+       "solvers of Pinocchio and Siconos: cold, one thread, each with W ready made, at its best over iteration limits, "
+       "tolerances and matrix storages.",
+       {"stack10", "dish", "spheres45", "spheres200"},
+       {"stack10"},
+       "",
+       "",
+       {},
+       {"", "", kPlain},
+       {},
+       0.0,
+       false,
+       run_problem_part}};
   return parts;
 }
 

@@ -163,13 +163,21 @@ def roll(scene, poses):
     return {"roll_error_pct": 100.0 * (speed / (5.0 / 7.0 * scene["speed"]) - 1.0)}
 
 
+def growth(scene, poses):
+    """Of the last pose alone: how many neighbours a ball has, and how deep they are in each other."""
+    contact = Overlaps(scene, NEAR).look(poses[-1])
+    touching = contact.dist[contact.dist < NEAR]
+    return {"finite": bool(np.all(np.isfinite(poses))), "contacts_per_ball": len(touching) / len(scene["bodies"]),
+            "pen_mean_mm": 1e3 * float(np.maximum(0.0, -touching).mean()) if len(touching) else 0.0}
+
+
 KINDS = {"stack": stack, "pile": lambda *_: {}, "balls": balls, "robots": robots, "slope": slope, "slide": slide, "grip": grip,
          "drop": drop, "roll": roll}
 
 
 def judge(scene, poses):
     if scene["kind"] == "growth":
-        return {}
+        return growth(scene, poses)
     finite = bool(np.all(np.isfinite(poses)))
     if not finite:  # up to where the numbers end
         poses = poses[:int(np.argmax(~np.isfinite(poses).all(axis=(1, 2))))]

@@ -51,9 +51,14 @@ double time_ratio(const PeerPart& part, const PeerRuns& runs, const std::string&
   return own == nullptr || rival == nullptr ? kNaN : own->at(figure) / rival->at(figure);
 }
 
+double p95_by_median(const PeerPart& part, const PeerRun& run) {
+  return run.at(std::string(part.time) + ".p95") / run.at(std::string(part.time) + ".median");
+}
+
 Table peer_table(const PeerPart& part, const PeerRuns& runs) {
   const std::string rival = part.rival, median = std::string(part.time) + ".median";
-  Table table{part.name, part.title, "", {"scene", "engine", "median [ms]", "p95 [ms]", "time / " + rival}, {}};
+  Table table{
+      part.name, part.title, "", {"scene", "engine", "median [ms]", "p95 [ms]", "p95 / median", "time / " + rival}, {}};
   for (const PeerColumn& column : part.columns) table.columns.emplace_back(column.title);
   table.columns.emplace_back("note");
   for (const PeerRun& run : runs) {
@@ -62,8 +67,12 @@ Table peer_table(const PeerPart& part, const PeerRuns& runs) {
     const Tone tone = run.engine != "almond" || std::isnan(ratio) ? Tone::kPlain
                       : ratio <= 1.0                              ? Tone::kGood
                                                                   : Tone::kBad;
-    std::vector<Cell> row = {text_cell(run.scene), text_cell(run.engine), time_cell(run.at(median)),
-                             time_cell(run.at(std::string(part.time) + ".p95")), ratio_cell(ratio, tone)};
+    std::vector<Cell> row = {text_cell(run.scene),
+                             text_cell(run.engine),
+                             time_cell(run.at(median)),
+                             time_cell(run.at(std::string(part.time) + ".p95")),
+                             ratio_cell(p95_by_median(part, run)),
+                             ratio_cell(ratio, tone)};
     for (const PeerColumn& column : part.columns) row.push_back(figure_cell(run, column));
     const std::string note = note_of(run);
     row.push_back(text_cell(note, note.empty() ? Tone::kPlain : Tone::kBad));
@@ -81,6 +90,7 @@ void add_peer_plots(const PeerPart& part, const PeerRuns& runs, Report& report) 
     plot.subtitle = "left and low is good";
     plot.x.label = std::string("median ") + (std::string(part.time) == "cpu" ? "step" : "solve") + " [ms]";
     plot.y.label = part.error.title;
+    plot.names = true;
     for (const PeerRun& run : runs) {
       const double time = run.at(std::string(part.time) + ".median"), error = std::abs(run.at(part.error.figure));
       if (run.scene != scene || !run.failure.empty() || !std::isfinite(time) || !std::isfinite(error)) continue;
@@ -102,8 +112,11 @@ void add_growth(const PeerPart& part, const PeerRuns& runs, Report& report) {
   plot.x.label = "balls";
   plot.y.label = "median step [ms]";
   constexpr double kLarge = 1000.0;  // below, steps may all cost what the solver is allowed to spend
-  Table exponents{
-      "exponents", "Exponent p of time ~ balls^p", "", {"engine", "p", "p from 1000 balls on", "from", "to"}, {}};
+  Table exponents{"exponents",
+                  "Exponent p of time ~ balls^p",
+                  "Of runs that were not cut by the time limit.",
+                  {"engine", "p", "p from 1000 balls on", "from", "to"},
+                  {}};
   for (const std::string& engine : part.engines) {
     Series series;
     series.name = engine;
@@ -111,7 +124,8 @@ void add_growth(const PeerPart& part, const PeerRuns& runs, Report& report) {
     series.markers = true;
     series.steps = false;
     for (const std::string& scene : part.scenes)
-      if (const PeerRun* run = find_peer(runs, scene, engine); run != nullptr && run->has("cpu.median"))
+      if (const PeerRun* run = find_peer(runs, scene, engine);
+          run != nullptr && run->has("cpu.median") && run->at("cut") != 1.0)
         series.points.push_back({static_cast<double>(balls_of(scene)), run->at("cpu.median")});
     if (series.points.size() < 2) continue;
     std::vector<Point> large;
@@ -123,7 +137,9 @@ void add_growth(const PeerPart& part, const PeerRuns& runs, Report& report) {
     if (engine == "almond")
       report.add_claim("the time of a step grows no faster than the number of balls",
                        "exponent at most 1.1, over all sizes and from 1000 balls on",
-                       plain_cell(p).text + " and " + plain_cell(late).text, p <= 1.1 && !(late > 1.1));
+                       plain_cell(p).text + " and " + plain_cell(late).text + ", up to " +
+                           count_cell(series.points.back().x).text + " balls",
+                       p <= 1.1 && !(late > 1.1) && series.points.size() == part.scenes.size());
     plot.series.push_back(std::move(series));
   }
   if (!plot.series.empty()) add_plot(plot, "growth", report);

@@ -30,7 +30,8 @@ def make_constraints(problem):
     return models, datas
 
 
-def variant(problem, constraints, make_operator, solver_type, settings_type, result_type):
+def variant(problem, constraints, make_operator, solver_type, settings_type, result_type, **more):
+    """`more`: settings by name."""
     models, datas = constraints
 
     def run(limit, tolerance):
@@ -41,6 +42,8 @@ def variant(problem, constraints, make_operator, solver_type, settings_type, res
         settings.absolute_complementarity_tol = tolerance
         settings.relative_complementarity_tol = 0.0
         settings.solve_ncp = True
+        for name, value in more.items():
+            setattr(settings, name, value)
         operator = make_operator()
         solver = solver_type(3 * problem.contacts)
         result = result_type()
@@ -68,6 +71,15 @@ def admm(problem):
         yield variant(problem, constraints, lambda: pin.DelassusOperatorSparse(sparse), *kinds)
 
 
+def admm_anderson(problem):
+    """ADMM with extrapolation, off by default there and better on problems with many more contacts than freedoms."""
+    kinds = (pin.ADMMConstraintSolver, pin.ADMMSolverSettings, pin.ADMMSolverResult)
+    if problem.contacts <= DENSE_UP_TO and hasattr(pin.ADMMSolverSettings, "anderson_capacity"):
+        W = problem.dense()
+        for memory in (5, 10):
+            yield variant(problem, make_constraints(problem), lambda: pin.DelassusOperatorDense(W), *kinds, anderson_capacity=memory)
+
+
 def pgs(problem):
     kinds = (pin.PGSConstraintSolver, pin.PGSSolverSettings, pin.PGSSolverResult)
     if problem.contacts <= DENSE_UP_TO:
@@ -75,7 +87,7 @@ def pgs(problem):
         yield variant(problem, make_constraints(problem), lambda: pin.DelassusOperatorDense(W), *kinds)
 
 
-SOLVERS = {"admm": admm, "pgs": pgs}
+SOLVERS = {"admm": admm, "admm-anderson": admm_anderson, "pgs": pgs}
 
 if __name__ == "__main__":
     sys.exit(peers_common.main(SOLVERS, __doc__))

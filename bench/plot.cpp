@@ -13,8 +13,9 @@
 namespace almond::bench {
 namespace {
 
-constexpr std::array<std::pair<const char*, const char*>, 14> kColours = {{
+constexpr std::array<std::pair<const char*, const char*>, 15> kColours = {{
     {"auto", "#d7263d"},
+    {"almond", "#d7263d"},
     {"canal", "#0b6fb8"},
     {"subadmm", "#129a63"},
     {"spn", "#7b3fb3"},
@@ -212,6 +213,47 @@ std::string draw_legend(const Plot& plot, double left, double top, double width,
   return out;
 }
 
+/// Names beside the first points, moved down or up where they would cover each other or a point.
+std::string draw_names(const Plot& plot, const Scale& x, const Scale& y) {
+  constexpr double kHeight = 11.0, kLetter = 6.0, kGap = 6.0;
+  struct Box {
+    double left, right, y;
+  };
+  std::vector<Box> taken;
+  for (const Series& series : plot.series)
+    if (!series.points.empty()) {
+      const double px = x(series.points.front().x);
+      taken.push_back({px - kGap + 1.0, px + kGap - 1.0, y(series.points.front().y)});
+    }
+  std::string out;
+  for (const Series& series : plot.series) {
+    if (series.points.empty()) continue;
+    const double px = x(series.points.front().x), py = y(series.points.front().y),
+                 width = kLetter * static_cast<double>(series.name.size());
+    const bool before = px + kGap + width > x.pixel1;  // the frame ends
+    Box box{before ? px - kGap - width : px + kGap, before ? px - kGap : px + kGap + width, py};
+    const auto fits = [&](double at) {
+      if (at < y.pixel1 + 0.5 * kHeight || at > y.pixel0 - 0.5 * kHeight) return false;
+      return std::none_of(taken.begin(), taken.end(), [&](const Box& other) {
+        return box.left < other.right && other.left < box.right && std::abs(at - other.y) < kHeight;
+      });
+    };
+    for (int k = 0; k < 24; ++k) {  // here, below, above, farther below, ...
+      const double at = py + (k % 2 == 1 ? 1.0 : -1.0) * kHeight * ((k + 1) / 2);
+      if (!fits(at)) continue;
+      box.y = at;
+      break;
+    }
+    taken.push_back(box);
+    const std::string colour = series.colour.empty() ? solver_colour(series.name) : series.colour;
+    out += "<circle cx=\"" + number(px) + "\" cy=\"" + number(py) + "\" r=\"4\" fill=\"" + colour + "\"/><text x=\"" +
+           number(before ? box.right : box.left) + "\" y=\"" + number(box.y + 3.5) +
+           (before ? "\" text-anchor=\"end" : "") + "\" fill=\"" + colour + "\">" + escape_xml(series.name) +
+           "</text>\n";
+  }
+  return out;
+}
+
 std::string shorten(const std::string& text, std::size_t most) {
   return text.size() <= most ? text : text.substr(0, most - 1) + "\u2026";
 }
@@ -219,7 +261,7 @@ std::string shorten(const std::string& text, std::size_t most) {
 std::string draw_inside(const Plot& plot) {
   Frame frame;
   std::string out, legend;
-  if (plot.legend) {
+  if (plot.legend && !plot.names) {
     double height = 0.0;
     legend = draw_legend(plot, frame.left, frame.top + 10.0, plot.width - frame.left - frame.right, &height);
     frame.top += height + 2.0;
@@ -235,6 +277,7 @@ std::string draw_inside(const Plot& plot) {
   // The first series is the one to look at: drawn last, on top.
   for (const Series& series : plot.series) out += draw_band(series, x, y);
   for (std::size_t k = plot.series.size(); k-- > 0;) out += draw_series(plot.series[k], x, y);
+  if (plot.names) out += draw_names(plot, x, y);
   // What a page needs to turn pointer positions into data.
   out += "<g class=\"frame\" data-x=\"" + number(x.pixel0) + "," + number(x.pixel1) + "," + data_number(x.low) + "," +
          data_number(x.high) + "," + (x.logarithmic ? "1" : "0") + "\" data-y=\"" + number(y.pixel0) + "," +

@@ -187,6 +187,7 @@ std::string to_json(const Report& report) {
   add_contents(report, "", out);
   for (const Report& part : report.parts) {
     out["parts"].push_back({{"name", part.name}, {"title", part.title}, {"lead", part.lead}});
+    for (const auto& [scene, address] : part.links) out["parts"].back()["replays"][scene] = address;
     add_contents(part, part.name, out);
   }
   return out.dump(1) + "\n";

@@ -70,7 +70,8 @@ struct Report {
   std::vector<std::string> notes;   // what was left out and why
   bool left_out = false;            // a part that could not run at all; a note says why
   std::vector<Picture> pictures;    // of the scene
-  std::vector<Report> parts;        // experiments of their own: title, lead, pictures, claims, figures, tables, notes
+  std::vector<std::pair<std::string, std::string>> links;  // replays: scene, address
+  std::vector<Report> parts;  // experiments of their own: title, lead, pictures, claims, figures, tables, notes
 
   /// `cause` is kept where the claim does not hold.
   void add_claim(std::string claim, std::string expected, std::string measured, bool holds, std::string criterion = {},

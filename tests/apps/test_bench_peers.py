@@ -91,16 +91,47 @@ def test_an_error_is_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("words, said", [
-    (["--part", "bals"], "no part"), (["--engines", "mj_frim"], "did you mean mj_firm"), (["some_folder"], "no effect"),
-    (["--peers", "none"], "no effect"), (["--save", "/dev/null/x"], "cannot make this folder")])
+    (["--part", "bals"], "no part"), (["--engines", "mj_frim"], "did you mean mj_firm"), (["some_folder"], "cannot read this folder"),
+    (["--peers", "none"], "no effect"), (["--save", "/dev/null/x"], "cannot make this folder"), (["--replays", "/dev/null/x"], "cannot make this folder")])
 def test_what_does_not_exist_is_said_at_once(almond, words, said):
     result = almond("bench", "peers", "--quick", *words, timeout=60)
     assert result.code == 2 and said in result.err
 
 
-def test_engines_are_of_this_benchmark_only(almond):
-    result = almond("bench", "nut", "--quick", "--engines", "almond", timeout=60)
-    assert result.code == 2 and "--engines has no effect" in result.err
+@pytest.mark.parametrize("words", [["--engines", "almond"], ["--replays", "folder"]])
+def test_engines_are_of_this_benchmark_only(almond, words):
+    result = almond("bench", "nut", "--quick", *words, timeout=60)
+    assert result.code == 2 and f"{words[0]} has no effect" in result.err
+
+
+def test_replays_play_all_engines(almond, tmp_path, python):
+    if "without its web page" in almond("bench", "peers", "--replays", tmp_path / "replays", "--part", "none").err:
+        pytest.skip("built without the page of replays")
+    report, _ = run(almond, tmp_path, python(), "--part", "ball", "--engines", "almond,mj_default", "--replays", tmp_path / "replays")
+    needs_mjcf(report)
+    assert report["parts"][0]["replays"] == {"drop": "replays/drop.html", "roll": "replays/roll.html"}
+    assert 'href="replays/drop.html"' in (tmp_path / "p.html").read_text()
+    # The page holds both: `compare` finds them.
+    again = almond("compare", tmp_path / "replays" / "drop.html", tmp_path / "replays" / "roll.html", "--replay", tmp_path / "all.html")
+    assert again.code == 0, again.err
+
+
+def test_nuts_are_solved_with_or_without_pinocchio(almond, tmp_path, python):
+    report, result = run(almond, tmp_path, python(), "--part", "nut")
+    rows = {row["problems"]: row for row in report["tables"]["nut"]}
+    assert set(rows) == {"thread120", "M48"}
+    for row in rows.values():
+        assert row["almond: solved"] == row["cases"] == 5 and row["pinocchio-admm: solved"] == "not installed"
+    assert "Pinocchio is left out" in result.err
+    assert all(claim["holds"] for claim in report["claims"])
+
+
+def test_problem_files_take_part(almond, tmp_path, python, problem_file):
+    env = {**python(), "ALMOND_SICONOS_PYTHON": "/nowhere/python"}
+    report, result = run(almond, tmp_path, env, problem_file.parent, "--part", "problems")
+    assert "Siconos is left out" in result.err and "Pinocchio is left out" in result.err
+    times = {row["problem"]: row for row in report["tables"]["problem_times"]}
+    assert "point" in times and times["point"]["almond"] > 0.0
 
 
 def test_without_numpy_it_says_what_to_install(almond, tmp_path, python):

@@ -277,14 +277,10 @@ struct Replay::Impl {
   }
 
   void add_figures(double begin, const StepReport& report, double energy) {
-    const double values[] = {report.residual,
-                             static_cast<double>(report.contacts),
-                             static_cast<double>(report.iterations),
-                             report.step_ms,
-                             report.solve_ms,
-                             energy,
-                             1e3 * report.penetration,
-                             report.natural_map};
+    const auto known = [](int count) { return count < 0 ? kNaN : static_cast<double>(count); };
+    const double values[] = {report.residual,          known(report.contacts), known(report.iterations),
+                             report.step_ms,           report.solve_ms,        energy,
+                             1e3 * report.penetration, report.natural_map};
     for (std::size_t i = 0; i < series.size(); ++i) series[i].values.push_back(static_cast<float>(values[i]));
     series_time.push_back(begin);
     ++steps;

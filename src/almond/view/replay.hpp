@@ -52,8 +52,8 @@ class Replay {
 
   /// After each step.
   void add_step(Simulation& simulation, const StepReport& report);
-  /// The same of a step that another engine made, with the energy at its end. Figures that are NaN in all steps are
-  /// left out, and such a step cannot be looked into.
+  /// The same of a step that another engine made, with the energy at its end. Figures that are NaN in all steps, or
+  /// counts that are negative, are left out, and such a step cannot be looked into.
   void add_step(const Frame& frame, const StepReport& report, double energy);
 
   /// gzip'ed bytes, with facts (name, text) for the panel. The hardest steps are solved again for their traces.

@@ -1,0 +1,256 @@
+// The parts of `almond bench peers` that give single contact problems to solvers: Pinocchio's and Siconos' beside ours,
+// judged by one certificate.
+
+#include <algorithm>
+#include <cmath>
+
+#include "almond/base/check.hpp"
+#include "almond/load/file_io.hpp"
+#include "almond/solver/certificate.hpp"
+#include "bench/paper.hpp"
+#include "bench/peer_bench.hpp"
+#include "bench/peers.hpp"
+#include "bench/summary.hpp"
+#include "scenes/problems.hpp"
+
+namespace almond::bench {
+namespace {
+
+constexpr double kGoalSpeed = 1e-8;  // natural map of a nut that counts as solved [m/s]
+constexpr double kFaster = 50.0;     // target: how many times faster than Pinocchio's ADMM
+
+Report begin(const PeerPart& part) {
+  Report report;
+  report.name = part.name;
+  report.title = part.title;
+  report.lead = part.lead;
+  return report;
+}
+
+// ---- nuts
+
+/// ‖q‖ = ‖J A⁻¹b + e‖ [m/s], which the natural map is relative to.
+double free_speed(const ContactProblem& problem) {
+  const VecX v = compute_velocity(problem, VecX::Zero(problem.num_rows()));
+  double sum = 0.0;
+  for (const Contact& contact : problem.contacts) {
+    Vec3 w = contact.e;
+    for (int s = 0; s < contact.num_sides; ++s) {
+      const Side& side = contact.sides[static_cast<std::size_t>(s)];
+      const Subsystem& sub = problem.subsystems[static_cast<std::size_t>(side.subsystem)];
+      w += problem.J(side, 3) * v.segment(sub.offset, sub.dofs);
+    }
+    sum += w.squaredNorm();
+  }
+  return std::sqrt(sum);
+}
+
+/// One problem by both.
+struct NutCase {
+  double goal = kNaN;  // natural map to reach
+  double own_ms = kNaN, peer_ms = kInfinity, peer_longest_ms = 0.0;
+  double peer_best = kInfinity;  // [m/s]
+  bool own_solved = false;
+
+  [[nodiscard]] bool peer_solved() const { return std::isfinite(peer_ms); }
+  /// How many times faster; a lower bound where the peer never gets there.
+  [[nodiscard]] double ratio() const { return (peer_solved() ? peer_ms : peer_longest_ms) / own_ms; }
+};
+
+/// What the peer makes of all problems with one tolerance, as it is and with Anderson's extrapolation.
+void ask_peer(const std::vector<BenchProblem>& problems, const Peer& admm, double tolerance,
+              std::vector<NutCase>& cases) {
+  constexpr int kMostIterations = 2000;
+  constexpr double kSetMs = 300e3;
+  Peer extrapolated = admm;
+  extrapolated.solver = "admm-anderson";
+  for (const Peer& peer : {admm, extrapolated}) {
+    const std::vector<Run> runs = run_peer_once(peer, problems, kMostIterations, tolerance, kSetMs);
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      if (std::isnan(runs[k].time_ms)) continue;
+      cases[k].peer_ms = std::min(cases[k].peer_ms, time_to_natural(runs[k].curve, cases[k].goal));
+      cases[k].peer_longest_ms = std::max(cases[k].peer_longest_ms, runs[k].time_ms);
+      cases[k].peer_best = std::min(cases[k].peer_best, runs[k].certificate.natural_map * kGoalSpeed / cases[k].goal);
+    }
+  }
+}
+
+std::vector<NutCase> run_nuts(const std::vector<BenchProblem>& problems, const Peer* admm,
+                              const std::vector<double>& tolerances, const BenchOptions& options) {
+  std::vector<NutCase> cases;
+  for (const BenchProblem& problem : problems) {
+    options.progress("nut, " + problem.name + ": almond");
+    NutCase one;
+    one.goal = kGoalSpeed / std::max(free_speed(problem.problem), kStill);
+    Settings settings;  // of a cold solve: a tenth of tol is the natural map's
+    settings.tol = std::min(settings.tol, 10.0 * one.goal);
+    const Run run = run_solver(problem, settings, 5);
+    one.own_ms = run.time_ms;
+    one.own_solved = run.certificate.finite && run.certificate.natural_map <= one.goal;
+    cases.push_back(one);
+  }
+  if (admm == nullptr) return cases;
+  for (const double tolerance : tolerances) {
+    options.progress("nut, " + problems.front().name + " and others: " + admm->name + " to " +
+                     residual_cell(tolerance).text);
+    ask_peer(problems, *admm, tolerance, cases);
+  }
+  return cases;
+}
+
+/// One row of the table, and what the claims ask of it.
+struct NutSet {
+  std::string name;
+  std::size_t cases = 0, own = 0, peer = 0;
+  double own_ms = kNaN, slowest_ms = kNaN, peer_ms = kNaN, peer_best = kNaN, ratio = kNaN, least = kNaN;
+};
+
+NutSet summarise(const std::string& name, const std::vector<NutCase>& cases) {
+  NutSet set{name, cases.size()};
+  std::vector<double> own, peer, best, ratios;
+  for (const NutCase& one : cases) {
+    set.own += one.own_solved ? 1U : 0U;
+    set.peer += one.peer_solved() ? 1U : 0U;
+    own.push_back(one.own_ms);
+    if (one.peer_solved()) peer.push_back(one.peer_ms);
+    if (one.peer_longest_ms > 0.0) ratios.push_back(one.ratio());
+    if (std::isfinite(one.peer_best)) best.push_back(one.peer_best);
+  }
+  set.own_ms = median(own);
+  set.slowest_ms = *std::max_element(own.begin(), own.end());
+  set.peer_ms = median(peer);
+  set.peer_best = median(best);
+  set.ratio = median(ratios);
+  if (!ratios.empty()) set.least = *std::min_element(ratios.begin(), ratios.end());
+  return set;
+}
+
+std::vector<std::vector<BenchProblem>> make_nut_sets(const BenchOptions& options) {
+  const int seeds = options.quick ? 5 : 10, places = options.quick ? 1 : 2, pushes = 5;
+  std::vector<std::vector<BenchProblem>> sets;
+  for (const int contacts : options.quick ? std::vector<int>{120} : std::vector<int>{20, 60, 120}) {
+    sets.emplace_back();
+    for (int seed = 0; seed < seeds; ++seed) {
+      scenes::NamedProblem named = scenes::make_nut(contacts, static_cast<std::uint64_t>(seed));
+      sets.back().push_back({"thread" + std::to_string(contacts), std::move(named.problem), false});
+    }
+  }
+  sets.push_back(make_nut_cases(false, places, pushes, options));
+  for (BenchProblem& problem : sets.back()) problem.name = "M48";
+  return sets;
+}
+
+const Peer* find_admm(const std::vector<Peer>& peers) {
+  const auto found = std::find_if(peers.begin(), peers.end(), [](const Peer& peer) { return peer.solver == "admm"; });
+  return found == peers.end() ? nullptr : &*found;
+}
+
+// ---- problems of scenes and files
+
+/// A loaded cold step of each scene, and what the files hold.
+std::vector<BenchProblem> gather_problems(const PeerPart& part, const std::map<std::string, PeerScene>& scenes,
+                                          const BenchOptions& options, Report& report) {
+  std::vector<BenchProblem> problems;
+  for (const std::string& name : part.scenes) {
+    options.progress("problems, " + name + ": comes to rest");
+    try {
+      problems.push_back({name, make_cold_problem(scenes.at(name)), false});
+    } catch (const Error& error) {
+      report.notes.push_back(name + ": " + error.what());
+    }
+  }
+  for (BenchProblem& problem : load_folders(options.folders, report.notes)) problems.push_back(std::move(problem));
+  return problems;
+}
+
+void run_problem(const BenchProblem& problem, const std::vector<Peer>& peers, double budget_ms,
+                 const BenchOptions& options, Report& report, std::vector<Run>& runs) {
+  options.progress("problems, " + problem.name + ": almond");
+  Settings settings;
+  settings.budget_ms = budget_ms;
+  runs.push_back(run_solver(problem, settings, 5));
+  runs.back().solver = "almond";
+  if (!fits_peers(problem.problem)) {
+    report.notes.push_back(problem.name + ": it has more than contacts, so the peers cannot be asked");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::string exported = folder.path() + "/problem.npz";
+  export_delassus(problem.problem, exported);
+  for (const Peer& peer : peers) {
+    options.progress("problems, " + problem.name + ": " + peer.name);
+    runs.push_back(run_peer(peer, problem, exported, budget_ms));
+  }
+}
+
+}  // namespace
+
+Report run_nut_part(const PeerPart& part, const std::map<std::string, PeerScene>&, const BenchOptions& options) {
+  Report report = begin(part);
+  const std::vector<Peer> peers = find_peers("pinocchio", report.notes);
+  const Peer* admm = find_admm(peers);
+  const std::vector<double> tolerances =
+      options.quick ? std::vector<double>{1e-10} : std::vector<double>{1e-8, 1e-10, 1e-12};
+  Table table{"nut",
+              part.title,
+              "Solved: natural map at 1e-8 m/s. Pinocchio's time is the least of its tolerances, with and without "
+              "Anderson's extrapolation, that gets there within 2000 iterations; where none does, its longest run is a "
+              "lower bound. Times in ms.",
+              {"problems", "cases", "almond: solved", "median", "slowest", "pinocchio-admm: solved",
+               "median of those solved", "its natural map, median [m/s]", "times faster, median", "least"},
+              {}};
+  for (const std::vector<BenchProblem>& problems : make_nut_sets(options)) {
+    const NutSet set = summarise(problems.front().name, run_nuts(problems, admm, tolerances, options));
+    const auto count = [&](std::size_t solved) {
+      return count_cell(static_cast<double>(solved), solved == set.cases ? Tone::kGood : Tone::kBad);
+    };
+    table.rows.push_back({text_cell(set.name), count_cell(static_cast<double>(set.cases)), count(set.own),
+                          time_cell(set.own_ms), time_cell(set.slowest_ms),
+                          admm == nullptr ? text_cell("not installed", Tone::kQuiet) : count(set.peer),
+                          set.peer > 0 ? time_cell(set.peer_ms) : text_cell("-", Tone::kQuiet),
+                          residual_cell(set.peer_best), ratio_cell(set.ratio), ratio_cell(set.least)});
+    report.add_claim(set.name + ": every case is solved", "natural map at 1e-8 m/s in all",
+                     count_text(set.own, set.cases, {}), set.own == set.cases);
+    // Few contacts are no nut: the target is for those that have many more than a body has freedoms.
+    if (std::isfinite(set.ratio) && (set.name == "M48" || set.name == "thread120"))
+      report.add_claim(set.name + ": time against Pinocchio's ADMM to 1e-8", "at least 50 times faster",
+                       ratio_cell(set.ratio).text + " (median; least " + ratio_cell(set.least).text +
+                           "); Pinocchio solves " + count_text(set.peer, set.cases, {}),
+                       set.ratio >= kFaster);
+  }
+  report.tables.push_back(std::move(table));
+  return report;
+}
+
+Report run_problem_part(const PeerPart& part, const std::map<std::string, PeerScene>& scenes,
+                        const BenchOptions& options) {
+  Report report = begin(part);
+  const double budget_ms = options.quick ? 20.0 : 500.0;
+  std::vector<std::string> notes;
+  const std::vector<Peer> peers = find_peers("all", notes);
+  report.notes = notes;
+  std::vector<Run> runs;
+  for (const BenchProblem& problem : gather_problems(part, scenes, options, report))
+    run_problem(problem, peers, budget_ms, options, report, runs);
+  if (runs.empty()) return report;
+  const std::vector<PeerRatio> ratios = peer_ratios(runs, "almond", "", budget_ms);
+  Table table = ratio_table(ratios, "almond", "Pinocchio and Siconos");
+  table.name = "problems";
+  report.tables.push_back(std::move(table));
+  Table times = times_table(runs);
+  times.name = "problem_times";
+  report.tables.push_back(std::move(times));
+  for (const Plot& plot : curve_plots(runs, budget_ms)) add_plot(plot, "problem_" + plot.title, report);
+  for (const PeerRatio& ratio : ratios)
+    report.add_claim(
+        ratio.problem + ": time to natural map 1e-9 against the fastest of Pinocchio and Siconos", "at most 1.0x",
+        std::isnan(ratio.ratio)
+            ? "nobody gets there"
+            : time_cell(ratio.own_ms).text + " ms against " +
+                  (ratio.best_peer.empty() ? "none that gets there"
+                                           : time_cell(ratio.peer_ms).text + " ms (" + ratio.best_peer + ")"),
+        ratio.ratio >= 1.0);
+  return report;
+}
+
+}  // namespace almond::bench
