@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "almond/base/timer.hpp"
+
 namespace almond {
 namespace {
 
@@ -90,7 +92,9 @@ double push(const Island& island, int i, int layer, const double* lambda, ShockW
 
 }  // namespace
 
-bool stop_approach(const Island& island, const double* lambda, const MeasureWorkspace& measured, ShockWorkspace& ws) {
+bool stop_approach(const Island& island, const double* lambda, const MeasureWorkspace& measured, ShockWorkspace& ws,
+                   double time_ms) {
+  const Stopwatch watch;
   find_layers(island, lambda, measured.w.data(), ws);
   ws.v = measured.v;
   ws.order.clear();
@@ -112,6 +116,7 @@ bool stop_approach(const Island& island, const double* lambda, const MeasureWork
     for (int sweep = 0; sweep < kSweeps && change > kStopped; ++sweep) {
       change = 0.0;
       for (std::size_t k = begin; k < end; ++k) change = std::max(change, push(island, ws.order[k], layer, lambda, ws));
+      if (watch.elapsed_ms() > time_ms) break;
     }
     begin = end;
   }
