@@ -1,6 +1,7 @@
 // What a command line asks for.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -61,15 +62,19 @@ Understood understand(const std::vector<std::string>& arguments) {
       {"verify", {"measure laws of physics on this machine: a table of pass and fail", add_verify_command}},
       {"soak", {"push and drive every scene with every solver at random, and check every step", add_soak_command}},
   };
-  std::map<std::string, Action> actions;
+  // Only the command that is asked for gets its options: all of them take longer than most of what they would do.
+  const auto asked =
+      std::find_if(arguments.begin(), arguments.end(), [&](const auto& a) { return commands.contains(a); });
+  Action action;
   std::vector<std::string> names;
   for (const auto& [name, entry] : commands) {
-    actions[name] = entry.second(*program->add_subcommand(name, entry.first));
+    CLI::App& command = *program->add_subcommand(name, entry.first);
+    if (asked != arguments.end() && *asked == name) action = entry.second(command);
     names.push_back(name);
   }
   if (arguments.empty()) return {nullptr, program->help(), kBadInput};
   const std::string& first = arguments[0];
-  if (first.rfind("-", 0) != 0 && commands.count(first) == 0)
+  if (first.rfind("-", 0) != 0 && !commands.contains(first))
     return {nullptr, quote(first) + ": no such command" + suggestion(first, names) + "; see almond --help", kBadInput};
   try {
     program->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -80,7 +85,6 @@ Understood understand(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     return {nullptr, describe(error, *program), kBadInput};
   }
-  const Action action = actions.at(program->get_subcommands().front()->get_name());
   return {[program, action] { return action(); }, "", kDone};  // options live as long as the program
 }
 

@@ -13,9 +13,7 @@ constexpr const char* kMagic = "\x89HDF\r\n\x1a\n";
 
 void read_input(const std::string& input) {
   if (input.compare(0, 8, kMagic) != 0) return;  // the other formats have targets of their own
-  const std::string path = own_folder() + "/input.hdf5";
-  write_file(path, input);
-  try_problem(load_problem(path));
+  try_problem(parse_problem("input.hdf5", input));
 }
 
 std::vector<std::string> make_seeds() {

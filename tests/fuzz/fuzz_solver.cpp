@@ -69,7 +69,7 @@ void add_constraint(Bytes& bytes, ContactProblem& problem) {
 Settings take_settings(Bytes& bytes) {
   Settings settings;
   settings.solver = static_cast<SolverKind>(bytes.pick(kNumSolverKinds - 1));
-  settings.max_iterations = 1 + bytes.pick(100);
+  settings.max_iterations = 1 + bytes.pick(30);
   settings.warm_start = bytes.pick(3) == 0;
   settings.prefer_stick = bytes.pick(3) == 0;
   settings.trace = bytes.pick(7) == 0;
@@ -82,7 +82,7 @@ Settings take_settings(Bytes& bytes) {
   if (bytes.pick(7) == 0) settings.canal_inner = static_cast<InnerSolver>(bytes.pick(2));
   if (settings.canal_inner !=
       Settings{}.canal_inner) {  // a million gradient steps are allowed for: the budget ends them
-    settings.budget_ms = 20.0;
+    settings.budget_ms = 1.0;
     settings.fixed_iterations = false;
   }
   return settings;

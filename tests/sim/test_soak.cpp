@@ -36,6 +36,24 @@ TEST(Soak, PushesArriveAndDoWork) {
   EXPECT_EQ(one.num_faults() + other.num_faults(), 0);
 }
 
+TEST(Soak, PushesWhileBallsBounceAreWork) {
+  // A push that acts while a ball turns round works with the speed before the impact: neither gravity nor friction is
+  // here, and restitution 1 keeps what there is.
+  for (const std::uint64_t seed : {3U, 4U}) {
+    const SoakResult result = run_soak(scenes::find_soak_case("cradle"), SolverKind::kAuto, seed, 60);
+    EXPECT_EQ(result.num_faults(), 0) << (result.findings.empty() ? "" : result.findings[0].what);
+  }
+}
+
+TEST(Soak, BallsThatPassEachOtherKeepOut) {
+  // At 3 m/s a ball moves by more than its diameter in a step; the one before it stops, and both spin.
+  for (const std::uint64_t seed : {6U, 9U, 10U, 15U}) {
+    const SoakResult result = run_soak(scenes::find_soak_case("thin_cup_3_m_per_s"), SolverKind::kAuto, seed, 14);
+    EXPECT_EQ(result.num_faults(), 0) << (result.findings.empty() ? "" : result.findings[0].what);
+    EXPECT_LT(result.deepest, 0.5 * scenes::kDeepest);
+  }
+}
+
 TEST(Soak, EndsWhenItIsTold) {
   int asked = 0;
   const auto go_on = [&](Simulation&) { return ++asked < 7; };
@@ -55,6 +73,7 @@ TEST(Soak, SeesWhatIsWrong) {
   const auto count = [](const SoakResult& r, Fault fault) { return r.faults[static_cast<std::size_t>(fault)]; };
   EXPECT_EQ(run_tampered("rolling", [](State&) {}).num_faults(), 0);
   EXPECT_EQ(count(run_tampered("rolling", [](State& s) { s.v *= 1.1; }), Fault::kEnergy), 1);
+  EXPECT_EQ(count(run_tampered("cradle", [](State& s) { s.v *= 1.1; }), Fault::kEnergy), 1);
   EXPECT_EQ(count(run_tampered("rolling", [](State& s) { s.q[2] -= 2.0 * scenes::kDeepest; }), Fault::kTooDeep), 1);
   EXPECT_GT(count(run_tampered("rolling", [](State& s) { s.q[2] -= 0.2; }), Fault::kThroughFloor), 0);
   EXPECT_EQ(count(run_tampered("rolling", [](State& s) { s.v[0] = kNaN; }), Fault::kNotFinite), 4);

@@ -18,6 +18,9 @@ struct ContactPoint {
   double gap = 0.0;        // [m], < 0: overlap
   double mu = 0.0, restitution = 0.0;
   std::uint32_t feature = 0;  // with the geoms, names the contact over steps: the same corner on the same face, ...
+  Vec3 apart = Vec3::Zero();  // from the place on a to that on b, where these are to meet from the side, not along n
+  [[nodiscard]] Vec3 on_a() const { return p - 0.5 * apart; }
+  [[nodiscard]] Vec3 on_b() const { return p + 0.5 * apart; }
 };
 
 /// What names a contact over steps.

@@ -243,8 +243,8 @@ ContactProblem read_global(const Hdf5File& file, const std::string& path, LoadRe
 
 }  // namespace
 
-ContactProblem read_fclib(const std::string& path, LoadReport& report) {
-  const Hdf5File file = Hdf5File::open(path);
+ContactProblem read_fclib(const std::string& path, std::string bytes, LoadReport& report) {
+  const Hdf5File file = Hdf5File::open(path, std::move(bytes));
   const auto named = [&](ContactProblem problem, const std::string& root) {
     // Titles of others describe whole collections.
     if (file.text(root + "/info/description") == kWrittenByUs) problem.name = file.text(root + "/info/title");
@@ -265,7 +265,7 @@ ContactProblem read_fclib(const std::string& path, LoadReport& report) {
 
 namespace almond {
 
-ContactProblem read_fclib(const std::string& path, LoadReport&) {
+ContactProblem read_fclib(const std::string& path, std::string, LoadReport&) {
   throw Error(path + ": FCLIB files need HDF5, and this build has none (configure with -DALMOND_HDF5=ON)");
 }
 

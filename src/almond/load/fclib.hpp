@@ -17,7 +17,8 @@ namespace almond {
 inline constexpr const char* kWrittenByUs = "written by almond";
 inline constexpr const char* kNoName = "contact problem";
 
-[[nodiscard]] ContactProblem read_fclib(const std::string& path, LoadReport& report);
+/// From the bytes of the file at `path`.
+[[nodiscard]] ContactProblem read_fclib(const std::string& path, std::string bytes, LoadReport& report);
 void write_fclib(const ContactProblem& problem, const std::string& path, FclibForm form);
 
 }  // namespace almond

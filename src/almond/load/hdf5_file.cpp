@@ -74,13 +74,13 @@ Hdf5File::~Hdf5File() {
   if (file_ >= 0) H5Fclose(file_);
 }
 
-Hdf5File Hdf5File::open(const std::string& path) {
+Hdf5File Hdf5File::open(const std::string& label, std::string bytes) {
   silence();
   H5PLset_loading_state(0);  // a file could name filters, which are programs to be loaded
-  const auto bytes = std::make_shared<const std::string>(read_file(path));
-  const hid_t file = open_hdf5_bytes(path, bytes);
-  require(file >= 0, path + ": cannot be opened as HDF5; the file is damaged or truncated");
-  return Hdf5File(path, file, bytes->size());
+  const std::size_t size = bytes.size();
+  const hid_t file = open_hdf5_bytes(label, std::make_shared<const std::string>(std::move(bytes)));
+  require(file >= 0, label + ": cannot be opened as HDF5; the file is damaged or truncated");
+  return Hdf5File(label, file, size);
 }
 
 Hdf5File Hdf5File::create(const std::string& label) {

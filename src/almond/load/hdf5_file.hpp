@@ -9,8 +9,9 @@ namespace almond {
 /// An open HDF5 file. Messages of the library itself are silenced while it lives; errors come as almond::Error.
 class Hdf5File {
  public:
-  [[nodiscard]] static Hdf5File open(const std::string& path);
-  /// A new file in memory; `label` is what messages name. The library is not to write files itself: where a disk is
+  /// The bytes of a file; `label` is what messages name.
+  [[nodiscard]] static Hdf5File open(const std::string& label, std::string bytes);
+  /// A new file in memory. The library is not to write files itself: where a disk is
   /// full, it ends the program when that exits.
   [[nodiscard]] static Hdf5File create(const std::string& label);
   ~Hdf5File();

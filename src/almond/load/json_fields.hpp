@@ -26,8 +26,9 @@ inline void check_json_depth(const std::string& text, const std::string& place) 
     if (quoted) continue;
     if (c == '[' || c == '{') ++depth;
     if (c == ']' || c == '}') --depth;
-    require(depth <= kMost, place + ": has more than " + std::to_string(kMost) +
-                                " brackets inside each other, expected fewer (at byte " + std::to_string(i) + ")");
+    if (depth > kMost)  // no require(): its message would be made for every byte
+      throw Error(place + ": has more than " + std::to_string(kMost) +
+                  " brackets inside each other, expected fewer (at byte " + std::to_string(i) + ")");
   }
 }
 

@@ -38,9 +38,12 @@ Format format_of_content(const std::string& bytes) {
 }  // namespace
 
 ContactProblem load_problem(const std::string& path, LoadReport* report) {
+  return parse_problem(path, read_file(path), report);
+}
+
+ContactProblem parse_problem(const std::string& path, std::string bytes, LoadReport* report) {
   LoadReport unused;
   LoadReport& notes = report != nullptr ? *report : unused;
-  const std::string bytes = read_file(path);
   require(!bytes.empty(), path + ": is empty, expected a contact problem");
   Format format = format_of_content(bytes);
   if (format == Format::kUnknown) format = format_of_name(path);
@@ -53,7 +56,7 @@ ContactProblem load_problem(const std::string& path, LoadReport* report) {
       problem = problem_from_fields(NpzArchive::from_json(bytes, path), notes);
       break;
     case Format::kHdf5:
-      problem = read_fclib(path, notes);
+      problem = read_fclib(path, std::move(bytes), notes);
       break;
     case Format::kUnknown:
       throw Error(path + ": unknown kind of file, expected FCLIB HDF5, .npz or JSON");

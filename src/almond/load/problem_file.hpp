@@ -17,6 +17,8 @@ struct LoadReport {
 
 /// Throws Error with one line: file, field, value, expectation.
 [[nodiscard]] ContactProblem load_problem(const std::string& path, LoadReport* report = nullptr);
+/// From the bytes of the file at `path`.
+[[nodiscard]] ContactProblem parse_problem(const std::string& path, std::string bytes, LoadReport* report = nullptr);
 
 /// FCLIB has two forms: `global` keeps A and J, `local` only the Delassus matrix W = J A⁻¹ Jᵀ and q = J A⁻¹ b + e.
 enum class FclibForm { kGlobal, kLocal };

@@ -262,12 +262,13 @@ void add_contacts(Context& c, const Contacts& contacts) {
       const int body = side == 0 ? point.body_a : point.body_b;
       const int tree = body < 0 ? -1 : c.model.bodies[body].subsystem;
       if (tree < 0) continue;
-      const Rows6 J = (side == 0 ? -1.0 : 1.0) * make_point_jacobian(point.p - c.kin.reference[tree], R);
+      const Vec3 place = side == 0 ? point.on_a() : point.on_b();
+      const Rows6 J = (side == 0 ? -1.0 : 1.0) * make_point_jacobian(place - c.kin.reference[tree], R);
       add_body_side(c, body, J.data(), 3, contact.sides, contact.num_sides);
     }
     const Vec3 gain = free_gain(c, point.body_b) - free_gain(c, point.body_a);
-    const Vec3 velocity =
-        point_velocity(c.model, c.kin, point.body_b, point.p) - point_velocity(c.model, c.kin, point.body_a, point.p);
+    const Vec3 velocity = point_velocity(c.model, c.kin, point.body_b, point.on_b()) -
+                          point_velocity(c.model, c.kin, point.body_a, point.on_a());
     contact.e[2] = gap_bias(c, forgive(point.gap));
     c.out.frames.push_back(R);
     c.out.closing.push_back(-point.n.dot(velocity));

@@ -21,6 +21,12 @@ void put_in_order(std::vector<ContactPoint>& points) {
   }
 }
 
+/// Of b against a, where they meet.
+Vec3 relative_velocity(const Model& model, const Kinematics& kin, const ContactPoint& point) {
+  return point_velocity(model, kin, point.body_b, point.on_b()) -
+         point_velocity(model, kin, point.body_a, point.on_a());
+}
+
 /// What corrections leave of an overlap in a step.
 double left_of(double gap, const StepOptions& options) {
   return gap + std::min(-options.erp * gap, options.max_correction * options.dt);
@@ -73,8 +79,7 @@ bool take_in_spares(const Model& model, const StepOptions& options, StepWorkspac
   const std::size_t before = points.size();
   std::size_t left = 0;
   for (const ContactPoint& spare : w.contacts.spare) {
-    const double speed = spare.n.dot(point_velocity(model, w.after, spare.body_b, spare.p) -
-                                     point_velocity(model, w.after, spare.body_a, spare.p));
+    const double speed = spare.n.dot(relative_velocity(model, w.after, spare));
     if (spare.gap + options.dt * speed < std::min(spare.gap, 0.0) - kDeepest) {
       points.push_back(spare);
     } else {
@@ -114,9 +119,8 @@ bool bend_paths(const Model& model, const StepOptions& options, StepWorkspace& w
   bool any = false;
   for (std::size_t i = 0; i < w.contacts.points.size(); ++i) {
     const ContactPoint& point = w.contacts.points[i];
-    const Vec3 speed = point_velocity(model, w.before_move, point.body_b, point.p) -
-                       point_velocity(model, w.before_move, point.body_a, point.p);
-    const double sag = point.n.dot(bend(point.body_b, point.p) - bend(point.body_a, point.p));
+    const Vec3 speed = relative_velocity(model, w.before_move, point);
+    const double sag = point.n.dot(bend(point.body_b, point.on_b()) - bend(point.body_a, point.on_a()));
     const double end = point.gap + h * point.n.dot(speed) + sag;
     const double left = left_of(std::min(point.gap, 0.0), options);
     if (sag > -kDeepest || end > left - kDeepest) continue;
@@ -140,8 +144,7 @@ bool may_swing(const Model& model, const StepOptions& options, const StepWorkspa
   // Or passes by so far that the normal turns: round things that fly side by side.
   constexpr double kPassing = 0.3;  // of the smaller one's radius
   const auto passes = [&](const ContactPoint& p) {
-    const Vec3 way =
-        h * (point_velocity(model, w.before_move, p.body_b, p.p) - point_velocity(model, w.before_move, p.body_a, p.p));
+    const Vec3 way = h * relative_velocity(model, w.before_move, p);
     const double radius = std::min(model.geoms[p.geom_a].radius, model.geoms[p.geom_b].radius);
     return (way - p.n * p.n.dot(way)).norm() > kPassing * radius;
   };
@@ -166,15 +169,19 @@ bool look_ahead(const Model& model, const StepOptions& options, StepWorkspace& w
         deepest = std::min(deepest, points[i].gap);
     const double left = left_of(deepest, options);
     if (point.gap > left - kDeepest) continue;
-    const auto start = [&](int body) -> Vec3 {
+    // Where the places that meet are now, each by itself: a lever that is off by their distance lets spin count as
+    // approach. A ball meets with the same place however it turns.
+    const auto start = [&](int body, int geom) -> Vec3 {
       if (body < 0) return point.p;
-      const Pose &from = w.before_move.X_WB[body], &to = w.after.X_WB[body];
-      return from.p + from.R * (to.R.transpose() * (point.p - to.p));
+      const bool ball = std::holds_alternative<Sphere>(model.geoms[geom].shape);
+      const Pose& from = ball ? w.before_move.X_WG[geom] : w.before_move.X_WB[body];
+      const Pose& to = ball ? w.after.X_WG[geom] : w.after.X_WB[body];
+      return from.p + (ball ? Vec3(point.p - to.p) : Vec3(from.R * (to.R.transpose() * (point.p - to.p))));
     };
-    point.p = 0.5 * (start(point.body_a) + start(point.body_b));
-    const Vec3 speed = point_velocity(model, w.before_move, point.body_b, point.p) -
-                       point_velocity(model, w.before_move, point.body_a, point.p);
-    point.gap -= left + h * point.n.dot(speed);
+    const Vec3 a = start(point.body_a, point.geom_a), b = start(point.body_b, point.geom_b);
+    point.p = 0.5 * (a + b);
+    point.apart = b - a;
+    point.gap -= left + h * point.n.dot(relative_velocity(model, w.before_move, point));
     points.push_back(point);
   }
   if (points.size() == before) return false;

@@ -34,11 +34,13 @@ void fail(StepReport& report) {
   report.residual = report.natural_map = kInfinity;
 }
 
-/// A budget is that of the step: what comes after its first solve gets what is left, and a little in any case.
-void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& report) {
-  constexpr double kLeastShare = 0.1;
+/// A budget is that of the step: what comes after its first solve gets what is left, and a little in any case. What
+/// the last one will need, for the velocities at the end, the others leave.
+void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& report, bool last = false) {
+  constexpr double kLeastShare = 0.05, kMostForLast = 0.5;
   Settings settings = options.solver;
-  settings.budget_ms = std::max(settings.budget_ms - report.solve_ms, kLeastShare * settings.budget_ms);
+  const double later = last ? 0.0 : std::min(w.end_ms, kMostForLast * settings.budget_ms);
+  settings.budget_ms = std::max(settings.budget_ms - report.solve_ms - later, kLeastShare * settings.budget_ms);
   Stopwatch part;
   w.start_v = w.solution.v;
   w.start_lambda = w.solution.lambda;
@@ -97,8 +99,11 @@ void find_end_velocities(const Model& model, const StepOptions& options, StepWor
   const bool no_answer = report.status != Status::kSolved && !out_of_time && model.trees.size() <= kFewTrees;
   report.jammed = no_answer && unwedge(options, w, report);
   if (report.jammed) w.motion_v = w.solution.v;
+  constexpr double kForget = 0.99, kEndShare = 0.15, kSetups = 3.0;  // to set up, to sweep and to stop
+  w.end_ms *= kForget;
   if (!set_end_biases(w.contacts, w.solution.lambda, options, no_answer ? 0.0 : kNoticeable, w.assembly)) return;
-  solve_problem(options, w, report);
+  solve_problem(options, w, report, true);
+  w.end_ms = std::max(w.end_ms, kEndShare * options.solver.budget_ms + kSetups * w.solution.info.setup_ms);
   bound_bounce(model, w.kinematics, w.contacts, w.solution.lambda, w.motion_v, w.bounce, w.assembly, w.solution.v);
   if (!no_answer || report.jammed) return;
   report.status = std::max(report.status, wedged.status);

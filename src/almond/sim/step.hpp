@@ -41,7 +41,8 @@ struct StepWorkspace {
   GrowVector start_v, start_lambda;  // where the solver began
   Solution solution;                 // at the end of the step
   VecX before;                       // q at the start of the last drift
-  VecX motion_v;  // v̂ that moves the bodies: the same, but for landings that bounce and corrections
+  VecX motion_v;        // v̂ that moves the bodies: the same, but for landings that bounce and corrections
+  double end_ms = 0.0;  // of a budget, that the solve for the end of a step needed lately
 };
 
 /// Advances the state by options.dt. Never throws and never leaves a NaN behind: where the numbers end, everything

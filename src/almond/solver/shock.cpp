@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "almond/base/timer.hpp"
 
 namespace almond {
 namespace {
@@ -55,8 +58,8 @@ void fill_W(const Island& island, int i, int layer, ShockWorkspace& ws) {
 }
 
 /// One contact, with impulses on the sides of `layer` only; friction may reach what the normal impulses of λ and of
-/// these allow together. Returns by how much its velocity changes.
-double push(const Island& island, int i, int layer, const double* lambda, ShockWorkspace& ws) {
+/// these allow together. Returns by how much its velocity changes along the normal and in all.
+std::pair<double, double> push(const Island& island, int i, int layer, const double* lambda, ShockWorkspace& ws) {
   const Constraint& c = island.constraints[i];
   double w[3] = {island.e[3 * i], island.e[3 * i + 1], island.e[3 * i + 2]};
   for (int s = 0; s < c.num_sides; ++s) {
@@ -70,7 +73,7 @@ double push(const Island& island, int i, int layer, const double* lambda, ShockW
   }
   const double *W = &ws.W[9 * i], *held = lambda + 3 * i;
   double *l = &ws.impulse[3 * i], d[3];
-  if (!(W[8] > 0.0) || (w[2] >= 0.0 && l[2] == 0.0 && held[2] <= 0.0)) return 0.0;
+  if (!(W[8] > 0.0) || (w[2] >= 0.0 && l[2] == 0.0 && held[2] <= 0.0)) return {0.0, 0.0};
   d[2] = std::max(0.0, l[2] - w[2] / W[8]) - l[2];
   const double step = 1.0 / std::max(W[0] + W[4], 1e-300), most = island.mu[i] * (held[2] + l[2] + d[2]);
   const double t0 = held[0] + l[0] - step * (w[0] + W[2] * d[2]), t1 = held[1] + l[1] - step * (w[1] + W[5] * d[2]);
@@ -85,12 +88,15 @@ double push(const Island& island, int i, int layer, const double* lambda, ShockW
     double* v = &ws.v[node.v_begin];
     for (int k = 0; k < node.ld; ++k) v[k] += d[0] * J[k] + d[1] * J[node.ld + k] + d[2] * J[2 * node.ld + k];
   }
-  return W[8] * std::abs(d[2]) + (W[0] + W[4]) * (std::abs(d[0]) + std::abs(d[1]));
+  const double normal = W[8] * std::abs(d[2]);
+  return {normal, normal + (W[0] + W[4]) * (std::abs(d[0]) + std::abs(d[1]))};
 }
 
 }  // namespace
 
-bool stop_approach(const Island& island, const double* lambda, const MeasureWorkspace& measured, ShockWorkspace& ws) {
+bool stop_approach(const Island& island, const double* lambda, const MeasureWorkspace& measured, ShockWorkspace& ws,
+                   double time_ms) {
+  const Stopwatch watch;
   find_layers(island, lambda, measured.w.data(), ws);
   ws.v = measured.v;
   ws.order.clear();
@@ -110,8 +116,12 @@ bool stop_approach(const Island& island, const double* lambda, const MeasureWork
     for (std::size_t k = begin; k < end; ++k) fill_W(island, ws.order[k], layer, ws);
     double change = kInfinity;
     for (int sweep = 0; sweep < kSweeps && change > kStopped; ++sweep) {
+      const bool late = watch.elapsed_ms() > time_ms;  // then it is enough that nothing approaches
       change = 0.0;
-      for (std::size_t k = begin; k < end; ++k) change = std::max(change, push(island, ws.order[k], layer, lambda, ws));
+      for (std::size_t k = begin; k < end; ++k) {
+        const auto [normal, all] = push(island, ws.order[k], layer, lambda, ws);
+        change = std::max(change, late ? normal : all);
+      }
     }
     begin = end;
   }

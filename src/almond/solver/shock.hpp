@@ -15,7 +15,9 @@ struct ShockWorkspace {
   std::vector<double> v, impulse, W;  // (v_size), (3 contacts), (9 contacts) of the sides that are pushed
 };
 
-/// ws.v (whitened) from the v and w = J v + e of λ. False: nothing rests on the ground.
-bool stop_approach(const Island& island, const double* lambda, const MeasureWorkspace& measured, ShockWorkspace& ws);
+/// ws.v (whitened) from the v and w = J v + e of λ. False: nothing rests on the ground. After `time_ms` it is enough
+/// that nothing approaches; until then slip is brought to rest as well.
+bool stop_approach(const Island& island, const double* lambda, const MeasureWorkspace& measured, ShockWorkspace& ws,
+                   double time_ms = kInfinity);
 
 }  // namespace almond

@@ -36,6 +36,7 @@ struct Workspace::Impl {
   std::unique_ptr<WorkerPool> pool;
   std::vector<double> scratch_v;
   ShockWorkspace shock;
+  double end_ms = 0.0;     // of the budget
   double stop_ms = 0.0;    // that stopping took when time was up last
   GrowVector start_v;      // to see slip begin
   std::vector<int> order;  // islands, small ones first
@@ -70,6 +71,7 @@ constexpr double kShortTime = 0.05;        // [ms] per constraint: a budget belo
 constexpr int kFirstSweeps = 32;           // a step begins with sweeps,
 constexpr double kFirstShare = 0.2;        // in this share of its time at most,
 constexpr double kSweepShare = 0.3;        // keeps a share of its time for more at the end,
+constexpr double kNewtonTime = 0.015;      // [ms] per constraint: a Newton step; with less, it has sweeps only,
 constexpr double kStopShare = 0.1;         // and one to stop what approaches and for the clock's own delays: as long
 constexpr double kMostStopShare = 0.4;     // as it took the last time, but at least and at most these
 constexpr int kMostWakings = 2;            // of idle contacts; then all take part
@@ -322,7 +324,7 @@ void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution
     }
     s.reached = measure(island, best, s.final);
     const double begin = s.stop ? w.clock.watch.elapsed_ms() : 0.0;
-    if (s.stop && stop_approach(island, best, s.final, w.shock)) {
+    if (s.stop && stop_approach(island, best, s.final, w.shock, w.end_ms - begin)) {
       stop_ms += w.clock.watch.elapsed_ms() - begin;
       export_velocity(problem, w.islands, island, w.shock.v, w.scratch_v, solution.v);
     } else {
@@ -407,6 +409,11 @@ bool is_short_of_time(const Settings& settings, const Island& island) {
   return is_timed(settings) && settings.budget_ms < kShortTime * island.num_constraints;
 }
 
+bool takes_newton_steps(const Settings& settings) {
+  return settings.solver == SolverKind::kAuto || settings.solver == SolverKind::kCanal ||
+         settings.solver == SolverKind::kSpn;
+}
+
 /// The part of the budget that methods may use; the rest is for stopping what approaches when they are cut off.
 double time_for_methods(const Settings& settings, const Workspace::Impl& w) {
   if (!is_timed(settings)) return settings.budget_ms;
@@ -445,10 +452,16 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
     take_share(kFirstShare);
     sweep(island, kFirstSweeps, s);
   }
+  // No time for a method to come to anything: sweeps have it all.
+  const double left = (end > 0.0 ? end : w.clock.budget_ms) - w.clock.watch.elapsed_ms();
+  const bool sweeps_only =
+      hurry && (left <= 0.0 || (takes_newton_steps(settings) && left < kNewtonTime * island.num_constraints));
   if (hurry) take_share(1.0 - kSweepShare);
-  s.status = s.monitor.solved() ? Status::kSolved : solve_island(island, settings, round, pool, s);
+  s.status = s.monitor.solved() ? Status::kSolved
+             : sweeps_only      ? Status::kTimeBudget
+                                : solve_island(island, settings, round, pool, s);
   s.monitor.deadline_ms = end;
-  if (hurry && s.status == Status::kTimeBudget) sweep(island, 0, s);
+  if (hurry && s.status == Status::kTimeBudget && !s.monitor.expired()) sweep(island, 0, s);
   if (s.monitor.solved()) s.status = Status::kSolved;
   s.stop = hurry && s.status == Status::kTimeBudget;
   // Another round for what ran out of its own share of the time, or is worth one more approach.
@@ -520,6 +533,7 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
   Workspace::Impl& w = workspace.impl();
   w.clock.watch.restart();
   w.clock.budget_ms = time_for_methods(settings, w);
+  w.end_ms = settings.budget_ms;
   w.clock.tracing = settings.trace;
   w.clock.trace = &solution.info.trace;
   solution.info.trace.clear();
