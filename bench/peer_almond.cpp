@@ -46,6 +46,7 @@ World load_world(const PeerScene& scene) {
 World settle_world(const PeerScene& scene) {
   World world = load_world(scene);
   for (int k = 0; k < scene.settle; ++k) static_cast<void>(world.step());
+  world.options.solver.crowd_tol = world.options.solver.max_work = 0.0;  // single steps: none goes on with what is left
   world.state.contacts.clear();
   world.state.rows.clear();
   world.inputs.wrenches.assign(world.model.bodies.size(), {});

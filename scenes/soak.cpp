@@ -26,11 +26,10 @@ Goals goals_of(const Settings& settings, double share = 1.0) {
   return {share * settings.tol, 0.1 * share * settings.tol};
 }
 Goals crowd_goals_of(const Simulation& sim) {
-  constexpr std::size_t kFewTrees = 20;  // as in Settings::crowd_tol
   const Settings& settings = sim.options().solver;
   Goals goals = goals_of(settings);
-  if (sim.model().trees.size() > kFewTrees) goals.natural_map = std::max(goals.natural_map, settings.crowd_tol);
-  return goals;
+  if (sim.model().num_v <= kCrowdDofs) return goals;
+  return {std::max(goals.residual, settings.crowd_tol), std::max(goals.natural_map, 10.0 * settings.crowd_tol)};
 }
 
 /// Work of a row on the bodies, λ J v [J].

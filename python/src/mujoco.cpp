@@ -11,7 +11,7 @@ void add_mujoco(nb::module_& m) {
           [](MujocoSolver* self, const nb::kwargs& given) {
             Settings settings;
             settings.prefer_stick = true;
-            settings.crowd_tol = 1e-7;
+            settings.crowd_tol = 1e-6;
             settings.max_work = 5e5;
             read_settings(given, settings);
             new (self) MujocoSolver();

@@ -166,6 +166,11 @@ int severity(Status status) {
   return 5;
 }
 
+/// The residual that is enough for a crowd; 0: none is one.
+double enough_of(const ContactProblem& problem, const Settings& settings) {
+  return problem.num_dofs() > kCrowdDofs ? settings.crowd_tol : 0.0;
+}
+
 /// Goals of the islands add up to the goals of the whole: natural map tol/10 (shares to twice its square), residual
 /// tol.
 void start_monitors(const ContactProblem& problem, const Settings& settings, const Solution& start, bool warm,
@@ -189,7 +194,7 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
     const double share = natural_map_unit(std::max(island.q_norm * island.q_norm, q2 / count), island.sides2);
-    const double enough = problem.num_dofs() > kCrowdDofs ? settings.crowd_tol : 0.0;
+    const double enough = enough_of(problem, settings);
     const double margin = count > 1 ? 0.7 : 0.99;
     const double natural_goal = std::max({margin * 0.1 * settings.tol * share, 10.0 * enough * island.q_norm, 1e-300});
     const double residual_goal = 0.7 * std::max(settings.tol, enough) * std::sqrt(total * island.num_constraints);
@@ -367,8 +372,9 @@ void certify(const ContactProblem& problem, const Settings& settings, Workspace:
   certificate.residual = judged ? std::sqrt(sum.residual2) * w.clock.residual_scale : kInfinity;
   certificate.finite = solution.v.allFinite() && solution.lambda.allFinite();
   // Islands aim a little beyond the goal of the whole; what reached that is solved, whoever gave up.
-  const double goal = 0.99 * settings.tol;
-  const bool reached = certificate.natural_map <= 0.1 * goal && certificate.residual <= goal;
+  const double enough = enough_of(problem, settings);
+  const bool reached = certificate.natural_map <= 0.99 * std::max(0.1 * settings.tol, 10.0 * enough) &&
+                       certificate.residual <= 0.99 * std::max(settings.tol, enough);
   const bool gave_up = solution.status == Status::kStalled || solution.status == Status::kMaxIterations ||
                        solution.status == Status::kTimeBudget;
   if (reached && gave_up && !settings.fixed_iterations) solution.status = Status::kSolved;
