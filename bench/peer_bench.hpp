@@ -42,6 +42,8 @@ using PeerRuns = std::vector<PeerRun>;
 /// How long the long steps are, by the middle one.
 [[nodiscard]] double p95_by_median(const PeerPart& part, const PeerRun& run);
 
+/// Not run, to save time: no failure.
+[[nodiscard]] bool was_left_out(const PeerRun& run);
 /// What is to be known of a run beside its figures; empty: nothing.
 [[nodiscard]] std::string note_of(const PeerRun& run);
 [[nodiscard]] Table peer_table(const PeerPart& part, const PeerRuns& runs);

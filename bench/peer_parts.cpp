@@ -175,8 +175,10 @@ const std::vector<PeerPart>& peer_parts() {
       {"growth",
        "What a step costs by the number of balls",
        "Half a second of filling a box about as wide as the heap is high; the later half of the steps, when all balls "
-       "lie on others: the last pose has as many contacts per ball at every size but for the share of balls at a wall, "
-       "so that sizes are compared in like states.",
+       "lie on others. The contacts per ball of the last pose say whether sizes are compared in like states: what is "
+       "rigid has as many at every size, what is soft sinks deeper under more. Steps that end at Almond's limit of "
+       "work "
+       "are counted as not solved; the exponent is theirs, too.",
        {"growth100", "growth300", "growth1000", "growth3000", "growth10000"},
        {},
        "mj_cg",

@@ -38,6 +38,8 @@ std::string note_of(const PeerRun& run) {
   return "";
 }
 
+bool was_left_out(const PeerRun& run) { return run.failure.rfind("left out", 0) == 0; }
+
 const PeerRun* find_peer(const PeerRuns& runs, const std::string& scene, const std::string& engine) {
   const auto found = std::find_if(runs.begin(), runs.end(), [&](const PeerRun& run) {
     return run.scene == scene && run.engine == engine && run.failure.empty();
@@ -75,7 +77,7 @@ Table peer_table(const PeerPart& part, const PeerRuns& runs) {
                              ratio_cell(ratio, tone)};
     for (const PeerColumn& column : part.columns) row.push_back(figure_cell(run, column));
     const std::string note = note_of(run);
-    row.push_back(text_cell(note, note.empty() ? Tone::kPlain : Tone::kBad));
+    row.push_back(text_cell(note, note.empty() ? Tone::kPlain : was_left_out(run) ? Tone::kQuiet : Tone::kBad));
     table.rows.push_back(std::move(row));
   }
   return table;
