@@ -471,7 +471,8 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
   if (s.monitor.solved()) s.status = Status::kSolved;
   s.stop = hurry && s.status == Status::kTimeBudget;
   // Another round for what ran out of its own share of the time, or is worth one more approach.
-  if (s.status == Status::kTimeBudget && s.monitor.exhausted()) s.status = Status::kMaxIterations;
+  if (s.status == Status::kTimeBudget && (s.monitor.exhausted() || s.monitor.out_of_iterations()))
+    s.status = Status::kMaxIterations;
   const bool own_share = s.status == Status::kTimeBudget && !w.clock.expired();
   // Where the law holds to rounding already, impulses are so large that no double meets the residual.
   const bool again = s.status == Status::kStalled && settings.solver == SolverKind::kAuto && round + 1 < kAutoRounds &&
