@@ -268,7 +268,7 @@ class Watch {
     // What is left of the law is a speed of some times the tolerance at each impulse; a body that turns by x in a step
     // keeps its energy to x³.
     const double excess =
-        kinetic_ - before - work.forces - work.corrections - 10.0 * sim.options().solver.tol * work.impulse;
+        kinetic_ - before - work.forces - work.corrections - 10.0 * crowd_goals_of(sim).residual * work.impulse;
     const double share = excess / (before + kinetic_ + work.flow + 1e-9);
     result.excess = std::max(result.excess, share);
     const double turn = sim.options().dt * sim.kinematics().V.bottomRows<3>().colwise().norm().maxCoeff();

@@ -90,10 +90,15 @@ Status note_jam(unsigned who, const double* delta, const Island& island, AutoWor
   return Status::kStalled;
 }
 
-/// Whether the convex problem has an answer without slip; else, or once it is as near as `near`, λ is the best so far.
+/// Whether the convex problem has an answer without slip. Else, or once it is as near as `near`, λ is the best so far
+/// if it began from nothing, and else as before: impulses that slip already are not to be led towards stick.
 bool hold(const Island& island, double near, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
-  if (solve_stick(island, near, monitor, ws.canal.surrogate, ws.stick_c, lambda) == Status::kSolved) return true;
-  std::copy_n(monitor.best_lambda(), island.rows, lambda);
+  ws.start.assign(lambda, lambda + island.rows);
+  const bool cold = std::all_of(lambda, lambda + island.rows, [](double x) { return x == 0.0; });
+  if (solve_stick(island, cold ? near : 0.0, monitor, ws.canal.surrogate, ws.stick_c, lambda) == Status::kSolved)
+    return true;
+  if (!cold) ws.stick_c = 0.0;
+  std::copy_n(cold ? monitor.best_lambda() : ws.start.data(), island.rows, lambda);
   return false;
 }
 

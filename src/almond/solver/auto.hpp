@@ -42,11 +42,11 @@ struct AutoWorkspace {
   SubAdmmWorkspace admm;
   CanalWorkspace canal;
   double newton_price = 0.0;  // in SubADMM iterations
-  double stick_c = 0.0;       // penalty that solve_stick() came to; 0: it did not run
+  double stick_c = 0.0;       // penalty that solve_stick() came to from nothing; 0: it did not run
   int effort = 0;             // SubADMM iterations of the next round
   unsigned jams = 0;          // the methods that saw one, as bits
   bool canal_done = false;
-  std::vector<double> scratch;
+  std::vector<double> scratch, start;
 };
 
 inline constexpr int kAutoRounds = 12;

@@ -195,8 +195,7 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
     IslandScratch& s = *w.scratch[k];
     const double share = natural_map_unit(std::max(island.q_norm * island.q_norm, q2 / count), island.sides2);
     const double enough = enough_of(problem, settings);
-    const double margin = count > 1 ? 0.7 : 0.99;
-    const double natural_goal = std::max({margin * 0.1 * settings.tol * share, 10.0 * enough * island.q_norm, 1e-300});
+    const double natural_goal = std::max({0.07 * settings.tol * share, 10.0 * enough * island.q_norm, 1e-300});
     const double residual_goal = 0.7 * std::max(settings.tol, enough) * std::sqrt(total * island.num_constraints);
     s.monitor.start(island, k, natural_goal, residual_goal, w.clock);
     s.monitor.max_iterations = settings.max_iterations;
