@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kSufficient = 1e-4;     // share of the promised decrease that is asked for
 constexpr double kJamViolation = 1e-6;   // natural map below which nothing is called jammed
+constexpr int kMostTries = 100;
 constexpr double kSmallestStep = 1e-12;  // relative to the first one: below, the merit cannot be reduced
 
 double dot(const std::vector<double>& x, const std::vector<double>& y) {
@@ -138,6 +139,7 @@ NewtonResult newton_dogleg(const NewtonOptions& options, Monitor& monitor, Stric
 
     // Shrink the region until the model can be trusted; the factor is kept.
     const double first_radius = radius;
+    int tries = 0;
     for (bool accepted = false; !accepted && !stuck;) {
       std::vector<double>& p = surrogate.direction();
       take_dogleg(ws.gradient, gg / curvature, ws.newton, radius, p);
@@ -158,7 +160,8 @@ NewtonResult newton_dogleg(const NewtonOptions& options, Monitor& monitor, Stric
         surrogate.move(1.0);
         r_norm = trial;
       } else {
-        stuck = radius <= kSmallestStep * first_radius;
+        // Where numbers overflow, the region need not shrink.
+        stuck = !(radius > kSmallestStep * first_radius) || ++tries >= kMostTries;
       }
     }
     if (stuck) {
