@@ -66,6 +66,7 @@ void set_stop(Workspace& workspace, std::function<bool()> stop) { workspace.impl
 namespace {
 
 constexpr double kRoundingNatural = 1e-11;
+constexpr double kSmallPatience = 10.0;    // of problems that are no crowd: more work for an exact answer
 constexpr int kFirstOrderLimit = 1000000;  // sweeps or ADMM iterations when the caller set no limit at all
 constexpr double kShortTime = 0.05;        // [ms] per constraint: a budget below it may not be enough; then
 constexpr int kFirstSweeps = 32;           // a step begins with sweeps,
@@ -199,7 +200,8 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
     const double residual_goal = 0.7 * std::max(settings.tol, enough) * std::sqrt(total * island.num_constraints);
     s.monitor.start(island, k, natural_goal, residual_goal, w.clock);
     s.monitor.max_iterations = settings.max_iterations;
-    s.monitor.max_work = settings.solver == SolverKind::kAuto ? settings.max_work : 0.0;
+    const double patience = problem.num_dofs() > kCrowdDofs ? 1.0 : kSmallPatience;
+    s.monitor.max_work = settings.solver == SolverKind::kAuto ? patience * settings.max_work : 0.0;
     s.monitor.newton_price = 1.0;
     s.lambda.assign(island.rows, 0.0);
     if (warm) {
