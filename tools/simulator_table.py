@@ -89,7 +89,7 @@ def main():
 
     page = [
         "# The simulator in figures", "",
-        f"Written by `tools/simulator_table.py build/almond` on {machine()}, one thread, the default setting everywhere: 240 Hz, θ = 0, residual 1e-8.", "",
+        f"Written by `tools/simulator_table.py build/almond` on {machine()}, one thread, the default setting everywhere: 240 Hz, θ = 0, residual 1e-8 (1e-6 in models of more than 120 degrees of freedom: balls, cup, quadrupeds; `crowd_tol` 0 asks for 1e-8 there, too).", "",
         "## Beside the peers", "",
         "Each row names the best cell of all settings of MuJoCo 4.0.0 (9 settings), Drake 1.51.1 (3) and PyBullet 3.2.7 (3) on a scene of the same kind; no single setting of any of them is good in every row. "
         "Their figures were measured earlier on a machine of the same make, with models of their own. A ball that rolls on one or two points rolls on for ever, as nothing in the law stops it: our jitter is that of balls held by three or more.", "",

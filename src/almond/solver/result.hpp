@@ -38,7 +38,7 @@ enum class Status : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(Status status);
 
-/// Islands of more degrees of freedom are crowds: 20 free bodies, six or seven quadrupeds.
+/// Problems of more degrees of freedom are crowds: 20 free bodies, six or seven quadrupeds.
 inline constexpr int kCrowdDofs = 120;
 
 enum class InnerSolver : std::uint8_t { kNewton, kConjugateGradient, kAcceleratedGradient };
@@ -49,9 +49,8 @@ struct Settings {
   int max_iterations = 0;  // outer iterations; 0: no limit but the method's own
   double budget_ms = 0.0;  // wall-clock budget; 0: none
   double max_work = 0.0;   // auto: visits to constraints (sweeps x constraints) per island, Newton steps by flops; at
-                           // least 100 iterations; 0: no limit
-  double crowd_tol = 0.0;  // paper residual that is enough for islands of more than kCrowdDofs dofs, with a natural map
-                           // of ten times that; 0: tol
+                           // least 100 iterations, and ten times that where there is no crowd; 0: no limit
+  double crowd_tol = 0.0;  // paper residual that is enough for crowds, with a natural map of ten times that; 0: tol
   bool warm_start = false;        // start from the λ in the Solution that is passed in
   int threads = 1;                // workers for islands, subsystems and constraints
   bool trace = false;             // record the residual over time (the clock stops while it is measured)
