@@ -49,7 +49,8 @@ const std::vector<PeerPart>& peer_parts() {
       {"cold",
        "Loaded cold single steps",
        "One step from a settled state under random wrenches (5 N, 0.2 N m per body; balls 0.05 N), nothing known from "
-       "before. Time of the solver: mj_fwdConstraint there, all solves of the step here, which asks for a residual of 1e-8 "
+       "before. Time of the solver: mj_fwdConstraint there, all solves of the step here, which asks for a residual of "
+       "1e-8 "
        "whatever the size (crowd_tol 0).",
        {"stack4", "stack10", "dish", "spheres45", "quad8"},
        {"stack10", "dish"},

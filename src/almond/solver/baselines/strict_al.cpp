@@ -8,8 +8,8 @@
 namespace almond {
 namespace {
 
-constexpr double kSufficient = 1e-4;     // share of the promised decrease that is asked for
-constexpr double kJamViolation = 1e-6;   // natural map below which nothing is called jammed
+constexpr double kSufficient = 1e-4;    // share of the promised decrease that is asked for
+constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 constexpr int kMostTries = 100;
 constexpr double kSmallestStep = 1e-12;  // relative to the first one: below, the merit cannot be reduced
 
