@@ -12,6 +12,14 @@ JOBS ?= $(shell nproc)
 WERROR ?= ON
 ARGS ?=
 
+# Where ccache is installed builds go through it, with paths relative to the clone, so that clones share what was compiled.
+ifneq ($(shell command -v ccache),)
+export CMAKE_C_COMPILER_LAUNCHER ?= ccache
+export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= true
+endif
+
 sources = $(shell find src scenes bench apps tests -name '*.cpp' -o -name '*.hpp')
 # build_preset(preset, folder, target): configure, saying so the first time only, and build.
 build_preset = cmake --preset $(1) -DALMOND_WERROR=$(WERROR) $(if $(wildcard $(2)/build.ninja),>/dev/null) && \
