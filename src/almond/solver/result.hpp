@@ -45,16 +45,16 @@ enum class InnerSolver : std::uint8_t { kNewton, kConjugateGradient, kAccelerate
 
 struct Settings {
   SolverKind solver = SolverKind::kAuto;
-  double tol = 1e-8;       // paper residual <= tol and natural map <= tol / 10
-  int max_iterations = 0;  // outer iterations; 0: no limit but the method's own
-  double budget_ms = 0.0;  // wall-clock budget; 0: none
-  double max_work = 0.0;   // auto: visits to constraints (sweeps x constraints) per island, Newton steps by flops; at
-                           // least 100 iterations, ten times as many where there is no crowd; 0: no limit
-  double crowd_tol = 0.0;  // paper residual that is enough for problems of more than kCrowdDofs dofs, a natural map
-                           // of ten times that; 0: tol
-  bool warm_start = false;        // start from the λ in the Solution that is passed in
-  int threads = 1;                // workers for islands, subsystems and constraints
-  bool trace = false;             // record the residual over time (the clock stops while it is measured)
+  double tol = 1e-8;        // paper residual <= tol and natural map <= tol / 10
+  int max_iterations = 0;   // outer iterations; 0: no limit but the method's own
+  double budget_ms = 0.0;   // wall-clock budget; 0: none
+  double max_work = 0.0;    // auto: visits to constraints (sweeps x constraints) per island, Newton steps by flops; at
+                            // least 100 iterations, ten times as many where there is no crowd; 0: no limit
+  double crowd_tol = 0.0;   // paper residual that is enough for problems of more than kCrowdDofs dofs, a natural map
+                            // of ten times that; 0: tol
+  bool warm_start = false;  // start from the λ in the Solution that is passed in
+  int threads = 1;          // workers for islands, subsystems and constraints
+  bool trace = false;       // record the residual over time (the clock stops while it is measured)
   bool prefer_stick = false;      // auto: where the law has several answers, look for one without slip first
   bool fixed_iterations = false;  // run exactly max_iterations, no convergence tests (SubADMM, PGS, baselines)
 
