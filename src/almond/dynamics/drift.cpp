@@ -165,8 +165,7 @@ double energy_scale(double kept, double energy, double locked) {
 void carry_tree(const Model& model, const TreeInfo& tree, const Kinematics& kin, const VecX& resistance,
                 DriftWorkspace& w, VecX& v) {
   constexpr int kMostRounds = 8;
-  constexpr double kEnough =
-      1e-22;  // squared, of the velocities: what is left is brought back below, as momentum and energy
+  constexpr double kEnough = 1e-22;  // squared; what is left is brought back below, as momentum and energy
   const auto count = static_cast<Eigen::Index>(tree.bodies.size());
   auto P = w.P.leftCols(count), F = w.F.leftCols(count);
   auto x = w.x.head(tree.dofs), tau = w.tau.head(tree.dofs);
