@@ -6,7 +6,6 @@
 
 #include "almond/solver/contact_velocity.hpp"
 #include "almond/solver/recession.hpp"
-#include "almond/solver/stick.hpp"
 
 namespace almond {
 namespace {
@@ -22,12 +21,15 @@ constexpr int kJamEffort = 2000;                                 // SubADMM iter
 constexpr unsigned kSpnJam = 1, kCanalJam = 2, kSubAdmmJam = 4;  // who saw a jam
 constexpr double kNearPenalty = 1e3;                             // a start that is nearly right needs no soft beginning
 constexpr int kWarmPatience = 24;
-constexpr double kNearStick =
-    1e-4;  // natural map from which on SPN is as quick as what looks for stick, whatever slips
+constexpr StickPenalty kColdPath = {1e3, 100.0};
+constexpr StickPenalty kWarmPath = {100.0, 10.0};  // sees sooner that something slips
+constexpr double kNearStick = 2e-5;                // natural map from which on SPN is as quick as what looks for stick
 constexpr double kNearEnough = 3e-4;
-constexpr double kSlip = 1e-7;       // [m/s]
-constexpr double kSlidBefore = 0.3;  // of the speed now: slid already
-constexpr double kManyRows = 8.0;    // rows per dof that make first-order methods crawl
+constexpr double kSlip = 1e-7;        // [m/s]
+constexpr double kSlipByGoal = 10.0;  // less may be what the tolerance left
+constexpr double kSlides = 0.01;      // [m/s] before: what bears and slides is not expected to hold
+constexpr double kSlidBefore = 0.3;   // of the speed now: slid already
+constexpr double kManyRows = 8.0;     // rows per dof that make first-order methods crawl
 
 enum class Approach : std::uint8_t { kNone, kScratch, kSubAdmm, kCanal };
 
@@ -90,16 +92,43 @@ Status note_jam(unsigned who, const double* delta, const Island& island, AutoWor
   return Status::kStalled;
 }
 
-/// Whether the convex problem has an answer without slip. Else, or once it is as near as `near`, λ is the best so far
-/// if it began from nothing, and else as before: impulses that slip already are not to be led towards stick.
+/// The fastest that a contact which bears slid at v0.
+double slide_before(const Island& island, const double* lambda, const GrowVector& v0) {
+  double slide = 0.0;
+  for (int i = 0; i < island.num_contacts; ++i) {
+    if (lambda[3 * i + 2] <= 0.0) continue;
+    const Contact& contact = island.problem->contacts[island.constraints[i].index];
+    slide = std::max(slide, contact_velocity(*island.problem, contact, v0).head<2>().norm());
+  }
+  return slide;
+}
+
+/// Whether the convex problem has an answer without slip, looked for from λ = 0. Where the search has ended before in
+/// this solve it goes on from there.
+bool hold_from_nothing(const Island& island, double near, Monitor& monitor, AutoWorkspace& ws) {
+  if (!ws.stick_begun) {
+    ws.scratch.assign(island.rows, 0.0);
+    ws.stick.begin(ws.scratch.data(), island.rows, kColdPath);
+    ws.stick_begun = true;
+  } else if (ws.stick.status == Status::kStalled) {
+    return false;
+  }
+  return solve_stick(island, near, monitor, ws.canal.surrogate, ws.stick) == Status::kSolved;
+}
+
+/// The same from λ (in and out), which stays as it is if there is none: impulses that slip already are not to be led
+/// towards stick. From nothing, though, λ becomes the best so far, and `near` is near enough.
 bool hold(const Island& island, double near, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
-  ws.start.assign(lambda, lambda + island.rows);
   const bool cold = std::all_of(lambda, lambda + island.rows, [](double x) { return x == 0.0; });
-  if (solve_stick(island, cold ? near : 0.0, monitor, ws.canal.surrogate, ws.stick_c, lambda) == Status::kSolved)
-    return true;
-  if (!cold) ws.stick_c = 0.0;
-  std::copy_n(cold ? monitor.best_lambda() : ws.start.data(), island.rows, lambda);
-  return false;
+  if (cold) {
+    const bool held = hold_from_nothing(island, near, monitor, ws);
+    std::copy_n(held ? ws.stick.lambda.data() : monitor.best_lambda(), island.rows, lambda);
+    return held;
+  }
+  ws.warm_stick.begin(lambda, island.rows, kWarmPath);
+  if (solve_stick(island, 0.0, monitor, ws.canal.surrogate, ws.warm_stick) != Status::kSolved) return false;
+  std::copy_n(ws.warm_stick.lambda.data(), island.rows, lambda);
+  return true;
 }
 
 /// Nothing more to try: the answer, or no time left.
@@ -110,15 +139,17 @@ bool is_final(Status status) { return status == Status::kSolved || status == Sta
 Status run_auto_round(const Island& island, const AutoOptions& options, int round, Monitor& monitor, AutoWorkspace& ws,
                       double* lambda) {
   if (round == 0) {
-    ws.newton_price = ws.stick_c = 0.0;
+    ws.newton_price = 0.0;
+    ws.stick_begun = false;
     const bool crowd = monitor.max_work > 0.0 && island.nodes.size() > kCrowd;
-    if (!crowd && options.prefer_stick && island.num_contacts > 1 && monitor.best_natural() > kChanged) {
+    if (!crowd && options.prefer_stick && island.num_contacts > 1 && monitor.best_natural() > kChanged &&
+        (options.v0 == nullptr || slide_before(island, lambda, *options.v0) < kSlides)) {
       ws.newton_price = monitor.newton_price = newton_price(island, ws.spn.surrogate.factor());
       if (ws.newton_price < kAffordable && hold(island, kNearStick, monitor, ws, lambda)) return Status::kSolved;
     }
-    if (ws.stick_c > 0.0 && monitor.best_natural() < kNearEnough) {
+    if (ws.stick_begun && monitor.best_natural() < kNearEnough) {
       SpnOptions spn;
-      spn.c0 = ws.stick_c;
+      spn.c0 = ws.stick.c;
       spn.patience = kWarmPatience;
       const Status status = solve_spn(island, spn, monitor, ws.spn, lambda);
       if (is_final(status) || monitor.out_of_iterations()) return status;
@@ -164,7 +195,8 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
   return Status::kStalled;
 }
 
-bool slip_begins(const Island& island, const double* lambda, const double* w, const GrowVector& v0) {
+bool slip_begins(const Island& island, const Monitor& monitor, const double* w, const GrowVector& v0) {
+  const double* const lambda = monitor.best_lambda();
   double now = 0.0;
   for (int i = 0; i < island.num_contacts; ++i) {
     const double* l = lambda + 3 * i;
@@ -172,21 +204,16 @@ bool slip_begins(const Island& island, const double* lambda, const double* w, co
     if (l[2] > 0.0 && shear >= island.mu[i] * l[2] * (1.0 - 1e-6))
       now = std::max(now, std::hypot(w[3 * i], w[3 * i + 1]));
   }
-  if (!(now > kSlip)) return false;
-  for (int i = 0; i < island.num_contacts; ++i) {
-    if (lambda[3 * i + 2] <= 0.0) continue;
-    const Contact& contact = island.problem->contacts[island.constraints[i].index];
-    if (contact_velocity(*island.problem, contact, v0).head<2>().norm() > kSlidBefore * now) return false;
-  }
-  return true;
+  if (!(now > std::max(kSlip, kSlipByGoal * monitor.natural_goal()))) return false;
+  return slide_before(island, lambda, v0) <= kSlidBefore * now;
 }
 
 bool hold_instead(const Island& island, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
   if (island.num_contacts < 2 || island.nodes.size() > kCrowd) return false;
   if (ws.newton_price == 0.0) ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
   if (ws.newton_price > kAffordable) return false;
-  std::fill_n(lambda, island.rows, 0.0);  // forces come out even from there
-  if (!hold(island, 0.0, monitor, ws, lambda)) return false;
+  if (!hold_from_nothing(island, 0.0, monitor, ws)) return false;  // from there forces come out even
+  std::copy_n(ws.stick.lambda.data(), island.rows, lambda);
   monitor.force_best(lambda);
   return true;
 }

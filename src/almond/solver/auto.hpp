@@ -17,15 +17,16 @@
 // the problem.
 //
 // Coulomb's law may have several answers, a cube in a hand that holds and one that slides out. With prefer_stick, where
-// the start is far off, the convex problem comes first (stick.hpp): its answer is unique, and if nothing slips in it,
-// it obeys the law; if little slips, SPN goes on from there. It comes again where slip begins in an answer: forces that
-// gathered on one corner of a grasp, as warm starts let them, slip where even ones hold.
+// the start is far off and nothing slides yet, the convex problem comes first (stick.hpp): its answer is unique, and if
+// nothing slips in it, it obeys the law; if little slips, SPN goes on from there. It comes again where slip begins in
+// an answer: forces that gathered on one corner of a grasp, as warm starts let them, slip where even ones hold.
 //
 // Rounds are separate calls: solve() gives every island its first round before any gets a second one.
 
 #include "almond/solver/canal.hpp"
 #include "almond/solver/pgs.hpp"
 #include "almond/solver/spn.hpp"
+#include "almond/solver/stick.hpp"
 #include "almond/solver/subadmm.hpp"
 
 namespace almond {
@@ -33,6 +34,7 @@ namespace almond {
 struct AutoOptions {
   bool warm = false;  // λ comes from a neighbouring problem
   bool prefer_stick = false;
+  const GrowVector* v0 = nullptr;  // velocities before, if known
   SubAdmmOptions admm;
 };
 
@@ -42,11 +44,13 @@ struct AutoWorkspace {
   SubAdmmWorkspace admm;
   CanalWorkspace canal;
   double newton_price = 0.0;  // in SubADMM iterations
-  double stick_c = 0.0;       // penalty that solve_stick() came to from nothing; 0: it did not run
+  StickPath stick;            // the search for an answer without slip, from nothing
+  bool stick_begun = false;   // in this solve
   int effort = 0;             // SubADMM iterations of the next round
   unsigned jams = 0;          // the methods that saw one, as bits
   bool canal_done = false;
-  std::vector<double> scratch, start;
+  std::vector<double> scratch;
+  StickPath warm_stick;
 };
 
 inline constexpr int kAutoRounds = 12;
@@ -55,8 +59,8 @@ inline constexpr int kAutoRounds = 12;
 Status run_auto_round(const Island& island, const AutoOptions& options, int round, Monitor& monitor,
                       AutoWorkspace& workspace, double* lambda);
 
-/// Whether contacts of the answer (λ, w) slide, and those that bear did not at v0.
-[[nodiscard]] bool slip_begins(const Island& island, const double* lambda, const double* w, const GrowVector& v0);
+/// Whether contacts of the monitor's best, with velocities w, slide, and those that bear did not at v0.
+[[nodiscard]] bool slip_begins(const Island& island, const Monitor& monitor, const double* w, const GrowVector& v0);
 
 /// Puts an answer without slip in the place of the monitor's best. False: there is none, or to look costs too much.
 bool hold_instead(const Island& island, Monitor& monitor, AutoWorkspace& workspace, double* lambda);

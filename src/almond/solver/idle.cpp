@@ -52,12 +52,19 @@ bool wake_idle(const ContactProblem& problem, const GrowVector& v, IdleContacts&
     if (contacts.idle[i] != 0) worst = std::max(worst, -opening_speed(problem, problem.contacts[i], v.data()));
   if (!(worst > 0.0)) return false;
   contacts.reach = std::max(contacts.reach, kReachPerError * worst);
+  contacts.woken.assign(contacts.idle.size(), 0);
   for (int i = 0; i < problem.num_contacts(); ++i) {
     if (contacts.idle[i] == 0 || opening_speed(problem, problem.contacts[i], v.data()) > contacts.reach) continue;
     contacts.idle[i] = 0;
+    contacts.woken[i] = 1;
     --contacts.count;
   }
   return true;
+}
+
+void wake_all(IdleContacts& contacts) {
+  for (std::size_t i = 0; i < contacts.idle.size(); ++i) contacts.woken[i] |= contacts.idle[i];
+  contacts.clear();
 }
 
 void measure_idle(const ContactProblem& problem, IdleContacts& contacts, IslandWorkspace& islands, double& q2,

@@ -53,6 +53,8 @@ class Monitor {
   /// Natural map of the last / best observed λ relative to ‖q‖ of the island.
   [[nodiscard]] double last_natural() const { return last_natural_; }
   [[nodiscard]] double best_natural() const { return best_natural_; }
+  /// [m/s] what the natural map may come to.
+  [[nodiscard]] double natural_goal() const { return natural_goal_; }
   [[nodiscard]] const double* best_lambda() const { return best_.data(); }
   [[nodiscard]] const MeasureWorkspace& last() const { return measure_; }
   /// Replaces the best by this λ whatever its score (least violating answer of an infeasible problem).

@@ -25,7 +25,8 @@ struct IslandScratch {
   std::vector<double> lambda, zero;
   Status status = Status::kSolved;
   bool pending = false;
-  bool stop = false;  // out of time: nothing may approach all the same
+  const GrowVector* v0 = nullptr;  // velocities before, if known
+  bool stop = false;               // out of time: nothing may approach all the same
 };
 
 struct Workspace::Impl {
@@ -141,6 +142,7 @@ Status solve_island(const Island& island, const Settings& settings, int round, W
       AutoOptions o;
       o.warm = settings.warm_start;
       o.prefer_stick = settings.prefer_stick;
+      o.v0 = s.v0;
       o.admm = make_admm_options(settings, pool);
       return run_auto_round(island, o, round, s.monitor, s.work, lambda);
     }
@@ -172,10 +174,18 @@ double enough_of(const ContactProblem& problem, const Settings& settings) {
   return problem.num_dofs() > kCrowdDofs ? settings.crowd_tol : 0.0;
 }
 
+/// Whether an island has a contact now that was idle.
+bool has_woken(const Island& island, const IdleContacts& idle) {
+  for (int i = 0; i < island.num_contacts; ++i)
+    if (idle.woken[island.constraints[i].index] != 0) return true;
+  return false;
+}
+
 /// Goals of the islands add up to the goals of the whole: natural map tol/10 (shares to twice its square), residual
-/// tol.
+/// tol. Islands with woken contacts begin `anew` from where the solve began: where the law has several answers, the one
+/// near the start is wanted and not what came of fewer contacts.
 void start_monitors(const ContactProblem& problem, const Settings& settings, const Solution& start, bool warm,
-                    Workspace::Impl& w) {
+                    bool anew, Workspace::Impl& w) {
   const int count = w.islands.count;
   double q2 = 0.0, sides2 = 0.0;
   measure_idle(problem, w.idle, w.islands, q2, sides2);
@@ -203,12 +213,14 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
     const double patience = problem.num_dofs() > kCrowdDofs ? 1.0 : kSmallPatience;
     s.monitor.max_work = settings.solver == SolverKind::kAuto ? patience * settings.max_work : 0.0;
     s.monitor.newton_price = 1.0;
+    s.v0 = w.start_v.size() > 0 ? &w.start_v : nullptr;
     s.lambda.assign(island.rows, 0.0);
     if (warm) {
+      const GrowVector& from = anew && has_woken(island, w.idle) ? w.start : start.lambda;
       for (int i = 0; i < island.num_constraints; ++i) {
         const int row = problem_row(problem, island, i);
         const Constraint& c = island.constraints[i];
-        for (int r = 0; r < c.dim; ++r) s.lambda[c.row + r] = start.lambda[row + r];
+        for (int r = 0; r < c.dim; ++r) s.lambda[c.row + r] = from[row + r];
       }
     }
     if (w.clock.tracing && !island.degenerate) w.clock.parts[k] = measure(island, s.lambda.data(), s.final);
@@ -529,7 +541,7 @@ bool hold_islands(Workspace::Impl& w) {
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
     if (s.status != Status::kSolved || s.monitor.iterations == 0) continue;
-    if (slip_begins(island, s.monitor.best_lambda(), s.final.w.data(), w.start_v))
+    if (slip_begins(island, s.monitor, s.final.w.data(), w.start_v))
       any |= hold_instead(island, s.monitor, s.work, s.lambda.data());
   }
   return any;
@@ -563,21 +575,20 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
   if (has_v && !compile.whole) choose_idle(problem, solution, w.idle);
   if (w.idle.count > 0) w.start = solution.lambda;
   const bool may_hold = has_v && settings.prefer_stick && settings.solver == SolverKind::kAuto;
+  w.start_v.resize(0);
   if (may_hold) w.start_v = solution.v;
   for (int round = 0;; ++round) {
     const double begin = w.clock.watch.elapsed_ms();
     compile_islands(problem, compile, w.islands);
     while (static_cast<int>(w.scratch.size()) < w.islands.count) w.scratch.push_back(std::make_unique<IslandScratch>());
-    start_monitors(problem, settings, solution, warm, w);
+    start_monitors(problem, settings, solution, warm, round > 0 && !w.clock.expired(), w);
     info.setup_ms += w.clock.watch.elapsed_ms() - begin;
     run_islands(settings, w);
     export_solution(problem, w, solution);
     if (may_hold && hold_islands(w)) export_solution(problem, w, solution);
     count_iterations(w, info);
     if (!wake_idle(problem, solution.v, w.idle)) break;
-    if (round == kMostWakings) w.idle.clear();
-    // Where the law has several answers, the one near the start and not what came of fewer contacts.
-    if (!w.clock.expired()) solution.lambda = w.start;
+    if (round == kMostWakings) wake_all(w.idle);
   }
   solution.info.time_ms = w.clock.watch.elapsed_ms();
   certify(problem, settings, w, solution);

@@ -5,41 +5,53 @@
 namespace almond {
 namespace {
 
-constexpr double kFirstC = 100.0, kGrowth = 10.0, kMostC = 1e6;
+constexpr double kMostC = 1e6;
 constexpr int kMostOuters = 10;
 constexpr double kSliding = 0.02;  // natural map of an answer that slips for sure
 constexpr double kFall = 0.5;      // of the natural map per iteration, or something slips
 
-}  // namespace
-
-Status solve_stick(const Island& island, double near, Monitor& monitor, Surrogate& surrogate, double& c,
-                   double* lambda) {
+Status follow(const Island& island, double near, Monitor& monitor, Surrogate& surrogate, StickPath& path) {
   surrogate.start(island);
-  surrogate.set_velocity_from(lambda);
+  surrogate.set_velocity_from(path.lambda.data());
   NewtonOptions inner;
   inner.max_steps = 50;
   inner.tolerance = 1e-13 * std::max(island.b_norm, kEpsilon);
   inner.relative = 1e-3;
-  inner.defect = 0.1;
-  double natural_before = kInfinity;
-  c = kFirstC;
-  for (int outer = 1; outer <= kMostOuters; ++outer, c = std::min(kGrowth * c, kMostC)) {
-    surrogate.set_anchor(lambda);
-    surrogate.set_penalty(c);
+  inner.defect = 0.01;  // the penalty grows a hundredfold: what the last one left must not show
+  while (path.outers++ < kMostOuters) {
+    path.c = path.c > 0.0 ? std::min(path.penalty.growth * path.c, kMostC) : path.penalty.first;
+    surrogate.set_anchor(path.lambda.data());
+    surrogate.set_penalty(path.c);
     const NewtonResult newton = surrogate.newton_convex(inner, monitor);
     if (newton.factor_failed) return Status::kNumericalError;
     if (!newton.converged) return monitor.expired() ? Status::kTimeBudget : Status::kMaxIterations;
-    std::copy(surrogate.lambda().begin(), surrogate.lambda().end(), lambda);
+    path.lambda.assign(surrogate.lambda().begin(), surrogate.lambda().end());
     ++monitor.iterations;
-    monitor.trace(lambda, monitor.iterations);
-    if (monitor.observe(lambda) <= 1.0) return Status::kSolved;
-    const double natural = monitor.last_natural();
-    if (!(natural <= kSliding) || natural > kFall * natural_before) return Status::kStalled;
+    monitor.trace(path.lambda.data(), monitor.iterations);
+    if (monitor.observe(path.lambda.data()) <= 1.0) return Status::kSolved;
+    const double natural = monitor.last_natural(), before = path.natural;
+    path.natural = natural;
+    if (!(natural <= kSliding) || natural > kFall * before) return Status::kStalled;
     if (natural < near) return Status::kMaxIterations;
     if (monitor.expired()) return Status::kTimeBudget;
-    natural_before = natural;
   }
   return Status::kMaxIterations;
+}
+
+}  // namespace
+
+void StickPath::begin(const double* start, int rows, const StickPenalty& how) {
+  lambda.assign(start, start + rows);
+  penalty = how;
+  c = 0.0;
+  natural = kInfinity;
+  outers = 0;
+  status = Status::kMaxIterations;
+}
+
+Status solve_stick(const Island& island, double near, Monitor& monitor, Surrogate& surrogate, StickPath& path) {
+  path.status = follow(island, near, monitor, surrogate, path);
+  return path.status;
 }
 
 }  // namespace almond

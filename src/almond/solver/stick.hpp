@@ -9,9 +9,24 @@
 
 namespace almond {
 
-/// From λ (in and out), until the natural map is below `near`; c is the penalty that it came to. kSolved: an answer
-/// without slip. kStalled: something slips; anything else: no answer yet.
-Status solve_stick(const Island& island, double near, Monitor& monitor, Surrogate& surrogate, double& c,
-                   double* lambda);
+struct StickPenalty {
+  double first = 0.0, growth = 0.0;
+};
+
+/// How far the search has come, so that it can go on later.
+struct StickPath {
+  std::vector<double> lambda;
+  StickPenalty penalty;
+  double c = 0.0;  // the last penalty; 0: not begun
+  double natural = kInfinity;
+  int outers = 0;
+  Status status = Status::kMaxIterations;
+
+  void begin(const double* start, int rows, const StickPenalty& how);
+};
+
+/// Goes on until the natural map is below `near`. kSolved: an answer without slip. kStalled: something slips; anything
+/// else: no answer yet.
+Status solve_stick(const Island& island, double near, Monitor& monitor, Surrogate& surrogate, StickPath& path);
 
 }  // namespace almond
