@@ -43,7 +43,11 @@ TEST(Idle, OpenContactsWithoutLoadAre) {
   EXPECT_FALSE(wake_idle(problem, VecX(Vec3(0.5, 0.0, 0.0)), contacts));
   EXPECT_TRUE(wake_idle(problem, VecX(Vec3(1.5, 0.0, 0.0)), contacts));  // through the wall at the right
   EXPECT_EQ(contacts.idle, (std::vector<char>{0, 1, 0}));
+  EXPECT_EQ(contacts.woken, (std::vector<char>{0, 0, 1}));
   EXPECT_EQ(contacts.count, 1);
+  wake_all(contacts);
+  EXPECT_EQ(contacts.woken, (std::vector<char>{0, 1, 1}));
+  EXPECT_FALSE(contacts.has(1));
 }
 
 TEST(Idle, WhatWouldApproachIsWoken) {
@@ -57,6 +61,42 @@ TEST(Idle, WhatWouldApproachIsWoken) {
   EXPECT_EQ(solve(problem, warm(), workspace, solution), Status::kSolved);
   EXPECT_LT((solution.v - Vec3(1.0, 0.0, 0.0)).norm(), 1e-9);
   EXPECT_NEAR(solution.lambda[8], 2.0, 1e-9);
+}
+
+TEST(Idle, IslandsWithoutAWokenContactAreSolvedOnce) {
+  // The alley beside a tower, of which nothing is known at the start.
+  const ContactProblem alley = make_alley(Vec3(3.0, 0.0, -0.1), 1.0, 1.0), tower = scenes::make_tower(6, 100.0).problem;
+  const auto both = [](const VecX& x, const VecX& y) { return VecX((VecX(x.size() + y.size()) << x, y).finished()); };
+  const auto diagonal = [](const MatX& x, const MatX& y) {
+    MatX xy = MatX::Zero(x.rows() + y.rows(), x.cols() + y.cols());
+    xy.topLeftCorner(x.rows(), x.cols()) = x;
+    xy.bottomRightCorner(y.rows(), y.cols()) = y;
+    return xy;
+  };
+  const auto b_of = [](const ContactProblem& of) { return VecX(Eigen::Map<const VecX>(of.b.data(), of.num_dofs())); };
+  const auto mu_of = [](const ContactProblem& of) {
+    VecX mu(of.num_contacts());
+    for (int i = 0; i < of.num_contacts(); ++i) mu[i] = of.contacts[i].mu;
+    return mu;
+  };
+  std::vector<int> offsets = {0, 3};
+  for (const Subsystem& sub : tower.subsystems) offsets.push_back(3 + sub.offset + sub.dofs);
+  const ContactProblem problem =
+      make_problem(diagonal(make_dense_A(alley), make_dense_A(tower)), both(b_of(alley), b_of(tower)),
+                   diagonal(make_dense_J(alley), make_dense_J(tower)), both(make_dense_e(alley), make_dense_e(tower)),
+                   both(mu_of(alley), mu_of(tower)), offsets);
+  const auto work = [](const ContactProblem& of, bool loaded) {
+    Workspace workspace;
+    Solution solution;
+    solution.v = VecX::Zero(of.num_dofs());
+    solution.lambda = VecX::Zero(of.num_rows());
+    if (loaded) solution.lambda[2] = 0.1;
+    EXPECT_EQ(solve(of, warm(), workspace, solution), Status::kSolved);
+    return solution.info.newton_steps + solution.info.pgs_sweeps + solution.info.admm_iterations;
+  };
+  const int of_alley = work(alley, true), of_tower = work(tower, false), of_both = work(problem, true);
+  EXPECT_GT(of_tower, 10);
+  EXPECT_EQ(of_both, of_alley + of_tower);
 }
 
 class IdleContactsOf : public ::testing::TestWithParam<int> {};
