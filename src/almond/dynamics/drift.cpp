@@ -210,16 +210,17 @@ void carry_tree(const Model& model, const TreeInfo& tree, const Kinematics& kin,
   v.segment(tree.v_begin, tree.dofs) = x;
 }
 
-constexpr double kSmallestTurn = 1e-8;  // [rad]: squared it is lost to rounding
+constexpr double kSmallestTurn = 1e-8;         // [rad]: squared it is lost to rounding,
+constexpr double kSmallestBearingTurn = 1e-6;  // and so to what contacts that bear leave in velocities
 
-/// Whether bodies of the tree turn by an angle that can be seen in the last digits, moving with u.
-bool turns(const TreeInfo& tree, const Kinematics& kin, const VecX& u, double h, DriftWorkspace& w) {
+/// Whether bodies of the tree turn by more than `least`, moving with u.
+bool turns(const TreeInfo& tree, const Kinematics& kin, const VecX& u, double h, double least, DriftWorkspace& w) {
   const auto count = static_cast<Eigen::Index>(tree.bodies.size());
   forward_pass(view(tree, kin), u.segment(tree.v_begin, tree.dofs), w.V.leftCols(count));
-  return w.V.bottomRows<3>().leftCols(count).cwiseAbs().maxCoeff() * std::abs(h) > kSmallestTurn;
+  return w.V.bottomRows<3>().leftCols(count).cwiseAbs().maxCoeff() * std::abs(h) > least;
 }
 
-/// The same for the velocities that `kin` was made with.
+/// Whether by an angle that can be seen in the last digits, with the velocities that `kin` was made with.
 bool turns(const TreeInfo& tree, const Kinematics& kin, double h) {
   return std::any_of(tree.bodies.begin(), tree.bodies.end(),
                      [&](int b) { return kin.V.col(b).tail<3>().cwiseAbs().maxCoeff() * std::abs(h) > kSmallestTurn; });
@@ -288,7 +289,8 @@ void drift(const Model& model, const Kinematics& kin, const VecX& u, const VecX&
     }
     make_room(tree, w);
     for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, h, q);
-    if (!turns(tree, kin, u, h, w)) continue;
+    const bool bears = !w.bearing.empty() && w.bearing[t] != 0;
+    if (!turns(tree, kin, u, h, bears ? kSmallestBearingTurn : kSmallestTurn, w)) continue;
     for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, 0.5 * h, w.q_half);
     place_tree(model, tree, w.q_half, kin, false, w.half);
     place_tree(model, tree, q, kin, true, w.end);

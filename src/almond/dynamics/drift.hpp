@@ -25,6 +25,7 @@ struct DriftWorkspace {
   ArticulatedFactor factor;
   ForceWorkspace forces;
   std::vector<char> bounced;  // (trees, or empty) v is not what moves the tree: a single body then keeps its energy
+  std::vector<char> bearing;  // (trees, or empty) contacts bear on it: what it keeps, it keeps to their tolerance
 };
 
 /// Factors M of one tree with `resistance` on its diagonal, at the pose of `kinematics`; false where it is singular.

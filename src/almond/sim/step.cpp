@@ -122,6 +122,17 @@ void mark_bounced(const Model& model, StepWorkspace& w) {
   }
 }
 
+/// Trees that contacts bear on.
+void mark_bearing(const Model& model, StepWorkspace& w) {
+  std::vector<char>& bearing = w.assembly.drift.bearing;
+  bearing.assign(model.trees.size(), 0);
+  const std::vector<Contact>& contacts = w.assembly.problem.contacts;
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    if (!(w.solution.lambda[static_cast<Eigen::Index>(3 * i + 2)] > 0.0)) continue;
+    for (int s = 0; s < contacts[i].num_sides; ++s) bearing[contacts[i].sides[s].subsystem] = 1;
+  }
+}
+
 /// Moves the state on; where the numbers end, everything stops where it is.
 bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, State& state) {
   bool sane = is_sane(w.solution.v);
@@ -131,6 +142,7 @@ bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, S
     state.v = w.solution.v - assembly.d;
     w.before = state.q;
     mark_bounced(model, w);
+    mark_bearing(model, w);
     if (options.theta > 0.0) {
       w.motion_v -= assembly.d;
       compute_half_step(model, w.kinematics, assembly.resistance, h, assembly.drift, assembly.d);
@@ -153,6 +165,7 @@ void move_before(const Model& model, const StepOptions& options, StepWorkspace& 
   compute_half_step(model, w.kinematics, w.assembly.resistance, h, w.assembly.drift, w.assembly.d);
   w.motion_v = state.v + w.assembly.d;
   w.assembly.drift.bounced.clear();
+  w.assembly.drift.bearing.clear();
   drift(model, w.kinematics, w.motion_v, w.assembly.resistance, h, w.assembly.drift, state.q, state.v);
   compute_kinematics(model, state.q, state.v, w.kinematics);
 }
