@@ -115,6 +115,7 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
     if (!crowd && options.prefer_stick && island.num_contacts > 1 && monitor.best_natural() > kChanged) {
       ws.newton_price = monitor.newton_price = newton_price(island, ws.spn.surrogate.factor());
       if (ws.newton_price < kAffordable && hold(island, kNearStick, monitor, ws, lambda)) return Status::kSolved;
+      if (monitor.out_of_iterations()) return Status::kMaxIterations;
     }
     if (ws.stick_c > 0.0 && monitor.best_natural() < kNearEnough) {
       SpnOptions spn;
@@ -182,7 +183,7 @@ bool slip_begins(const Island& island, const double* lambda, const double* w, co
 }
 
 bool hold_instead(const Island& island, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
-  if (island.num_contacts < 2 || island.nodes.size() > kCrowd) return false;
+  if (island.num_contacts < 2 || island.nodes.size() > kCrowd || monitor.out_of_iterations()) return false;
   if (ws.newton_price == 0.0) ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
   if (ws.newton_price > kAffordable) return false;
   std::fill_n(lambda, island.rows, 0.0);  // forces come out even from there

@@ -35,7 +35,7 @@ Status solve_stick(const Island& island, double near, Monitor& monitor, Surrogat
     if (monitor.observe(lambda) <= 1.0) return Status::kSolved;
     const double natural = monitor.last_natural();
     if (!(natural <= kSliding) || natural > kFall * natural_before) return Status::kStalled;
-    if (natural < near) return Status::kMaxIterations;
+    if (natural < near || monitor.out_of_iterations()) return Status::kMaxIterations;
     if (monitor.expired()) return Status::kTimeBudget;
     natural_before = natural;
   }
