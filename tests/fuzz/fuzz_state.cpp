@@ -30,7 +30,7 @@ Simulation make_simulation() {
   drive.damping = 20.0;
   builder.add_drive(drive);
   StepOptions options;
-  options.solver.max_iterations = 50;  // states that no run leads to are hard to solve, and need not be
+  options.solver.max_iterations = 8;  // states that no run leads to are hard to solve, and need not be
   return Simulation(builder.build(), options);
 }
 

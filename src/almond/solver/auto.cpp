@@ -146,6 +146,7 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
         (options.v0 == nullptr || slide_before(island, lambda, *options.v0) < kSlides)) {
       ws.newton_price = monitor.newton_price = newton_price(island, ws.spn.surrogate.factor());
       if (ws.newton_price < kAffordable && hold(island, kNearStick, monitor, ws, lambda)) return Status::kSolved;
+      if (monitor.out_of_iterations()) return Status::kMaxIterations;
     }
     if (ws.stick_begun && monitor.best_natural() < kNearEnough) {
       SpnOptions spn;
@@ -209,7 +210,7 @@ bool slip_begins(const Island& island, const Monitor& monitor, const double* w, 
 }
 
 bool hold_instead(const Island& island, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
-  if (island.num_contacts < 2 || island.nodes.size() > kCrowd) return false;
+  if (island.num_contacts < 2 || island.nodes.size() > kCrowd || monitor.out_of_iterations()) return false;
   if (ws.newton_price == 0.0) ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
   if (ws.newton_price > kAffordable) return false;
   if (!hold_from_nothing(island, 0.0, monitor, ws)) return false;  // from there forces come out even

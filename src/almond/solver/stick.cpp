@@ -32,7 +32,7 @@ Status follow(const Island& island, double near, Monitor& monitor, Surrogate& su
     const double natural = monitor.last_natural(), before = path.natural;
     path.natural = natural;
     if (!(natural <= kSliding) || natural > kFall * before) return Status::kStalled;
-    if (natural < near) return Status::kMaxIterations;
+    if (natural < near || monitor.out_of_iterations()) return Status::kMaxIterations;
     if (monitor.expired()) return Status::kTimeBudget;
   }
   return Status::kMaxIterations;
