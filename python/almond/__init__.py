@@ -10,7 +10,11 @@
 
 from typing import TYPE_CHECKING
 
-from . import _core, _errors
+from . import _cpu
+
+_cpu.choose_core(__name__)
+
+from . import _core, _errors  # noqa: E402
 
 _errors.explain_refusals()  # before anything else takes what the compiled part offers
 
