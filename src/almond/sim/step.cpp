@@ -254,7 +254,7 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
     report.looked_twice = true;
     find_velocities(model, options, inputs, w, state, w.first_look, report);
   };
-  if (!w.motion.empty() && outruns(model, options, state, w)) {  // an impact threw something far
+  if (in_time() && !w.motion.empty() && outruns(model, options, state, w)) {  // an impact threw something far
     remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
     find_contacts(model, options, w, report);
     look_again();

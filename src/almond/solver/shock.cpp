@@ -9,7 +9,9 @@
 namespace almond {
 namespace {
 
-constexpr int kSweeps = 20;         // per layer, at most
+constexpr int kSweeps = 20;         // per layer, at most,
+constexpr int kLateSweeps = 2;      // and when time is up this many, or
+constexpr int kLatePushes = 2000;   // what makes up as many pushes of contacts
 constexpr double kStopped = 1e-7;   // change of velocity in a sweep that ends them [m/s]
 constexpr double kTouching = 1e-3;  // opening speed up to which one rests on the other [m/s]
 constexpr int kNone = 1 << 30;      // not reached
@@ -77,7 +79,7 @@ std::pair<double, double> push(const Island& island, int i, int layer, const dou
   d[2] = std::max(0.0, l[2] - w[2] / W[8]) - l[2];
   const double step = 1.0 / std::max(W[0] + W[4], 1e-300), most = island.mu[i] * (held[2] + l[2] + d[2]);
   const double t0 = held[0] + l[0] - step * (w[0] + W[2] * d[2]), t1 = held[1] + l[1] - step * (w[1] + W[5] * d[2]);
-  const double shear = std::hypot(t0, t1), shrink = shear > most ? most / shear : 1.0;
+  const double shear = std::sqrt(t0 * t0 + t1 * t1), shrink = shear > most ? most / shear : 1.0;
   d[0] = shrink * t0 - held[0] - l[0];
   d[1] = shrink * t1 - held[1] - l[1];
   for (int r = 0; r < 3; ++r) l[r] += d[r];
@@ -97,6 +99,7 @@ std::pair<double, double> push(const Island& island, int i, int layer, const dou
 bool stop_approach(const Island& island, const double* lambda, const MeasureWorkspace& measured, ShockWorkspace& ws,
                    double time_ms) {
   const Stopwatch watch;
+  const int late_sweeps = std::max(kLateSweeps, kLatePushes / island.num_contacts);
   find_layers(island, lambda, measured.w.data(), ws);
   ws.v = measured.v;
   ws.order.clear();
@@ -116,7 +119,8 @@ bool stop_approach(const Island& island, const double* lambda, const MeasureWork
     for (std::size_t k = begin; k < end; ++k) fill_W(island, ws.order[k], layer, ws);
     double change = kInfinity;
     for (int sweep = 0; sweep < kSweeps && change > kStopped; ++sweep) {
-      const bool late = watch.elapsed_ms() > time_ms;  // then it is enough that nothing approaches
+      const bool late = watch.elapsed_ms() > time_ms;  // then it is enough that little approaches
+      if (late && sweep >= late_sweeps) break;
       change = 0.0;
       for (std::size_t k = begin; k < end; ++k) {
         const auto [normal, all] = push(island, ws.order[k], layer, lambda, ws);

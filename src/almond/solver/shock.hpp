@@ -16,7 +16,7 @@ struct ShockWorkspace {
 };
 
 /// ws.v (whitened) from the v and w = J v + e of λ. False: nothing rests on the ground. After `time_ms` it is enough
-/// that nothing approaches; until then slip is brought to rest as well.
+/// that little approaches; until then slip is brought to rest as well.
 bool stop_approach(const Island& island, const double* lambda, const MeasureWorkspace& measured, ShockWorkspace& ws,
                    double time_ms = kInfinity);
 
