@@ -164,7 +164,7 @@ int run_soak_command(SoakArguments& arguments) {
   };
   // First each pair once, over and over with 1, 2 and 4 threads; then whoever has had least.
   for (Pair& pair : pairs)
-    if (go_on())
+    if (go_on() && arguments.repeat_steps > 0)
       turn(pair, [&](const Stopwatch& watch) {
         return check_repeats(*pair.which, pair.solver, pair.seed++, arguments.repeat_steps,
                              within(watch, kRepeatSeconds));
@@ -184,6 +184,9 @@ int run_soak_command(SoakArguments& arguments) {
   std::FILE* out = arguments.json == "-" ? stderr : stdout;
   std::fputs(bench::to_text(make_table(pairs), arguments.json != "-" && use_colour()).c_str(), out);
   for (const scenes::SoakFinding& finding : all.findings) std::fprintf(out, "%s\n", finding.what.c_str());
+  if (!all.findings.empty())
+    std::fprintf(out, "One of them again: almond soak CASE --solver SOLVER --seed SEED --repeat-steps 0 --steps %d\n",
+                 kEpisode);
   std::fprintf(out, "\n%lld steps, %lld contacts, %lld pushes; %lld steps not solved, each with its status\n",
                static_cast<long long>(all.steps), static_cast<long long>(all.contacts),
                static_cast<long long>(all.pushes), static_cast<long long>(all.steps - all.status[0]));
@@ -205,7 +208,7 @@ Action add_soak_command(CLI::App& command) {
   command.add_option("CASE", o->cases, "cases by name (default: all)");
   expect_whole(command.add_option("--steps", o->steps, "in all (default 1e6)"));
   expect_whole(command.add_option("--repeat-steps", o->repeat_steps,
-                                  "of the runs that are repeated with 1, 2 and 4 threads (default 30)"));
+                                  "of the runs that are repeated with 1, 2 and 4 threads (default 30; 0: none is)"));
   expect_seed(command.add_option("--seed", o->seed, "of the first episode of each case (default 0)"));
   command.add_option("--solver", o->solver_names, "solvers to run (default: auto, canal, subadmm, spn, pgs)");
   expect_file(command.add_option("--json", o->json, "write the figures as JSON (-: standard output)"));

@@ -264,7 +264,9 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
     if (!take_in_spares(model, options, w)) break;
     look_again();
   }
-  for (int round = 0; round < 3 && in_time(); ++round) {  // what turns fast ends elsewhere than J v says
+  constexpr int kLooks = 2, kLooksAtWhirls = 6;
+  constexpr double kWhirl = 0.5;             // [rad, m] in a step
+  for (int round = 0; in_time(); ++round) {  // what turns fast ends elsewhere than J v says
     bool far = find_end(model, options, state, w);
     while (far && report.paths_bent < 2 * (round + 1) && bend_paths(model, options, w)) {
       ++report.paths_bent;
@@ -272,7 +274,8 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
       solve_problem(options, w, report);
       far = find_end(model, options, state, w);
     }
-    if (!far || round == 2 || !may_swing(model, options, w)) break;
+    const bool whirls = far && options.dt * w.motion_v.cwiseAbs().maxCoeff() > kWhirl;
+    if (!far || round >= (whirls ? kLooksAtWhirls : kLooks) || !may_swing(model, options, w)) break;
     remember(w.contacts, w.assembly, w.solution.lambda, w.first_look);
     const Stopwatch part;
     const bool missed = look_ahead(model, options, w);
