@@ -169,9 +169,11 @@ int severity(Status status) {
   return 5;
 }
 
+bool is_crowd(const ContactProblem& problem) { return problem.num_dofs() > kCrowdDofs; }
+
 /// The residual that is enough for a crowd; 0: none is one.
 double enough_of(const ContactProblem& problem, const Settings& settings) {
-  return problem.num_dofs() > kCrowdDofs ? settings.crowd_tol : 0.0;
+  return is_crowd(problem) ? settings.crowd_tol : 0.0;
 }
 
 /// Whether an island has a contact now that was idle.
@@ -210,7 +212,7 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
     const double residual_goal = 0.7 * std::max(settings.tol, enough) * std::sqrt(total * island.num_constraints);
     s.monitor.start(island, k, natural_goal, residual_goal, w.clock);
     s.monitor.max_iterations = settings.max_iterations;
-    const double patience = problem.num_dofs() > kCrowdDofs ? 1.0 : kSmallPatience;
+    const double patience = is_crowd(problem) ? 1.0 : kSmallPatience;
     s.monitor.max_work = settings.solver == SolverKind::kAuto ? patience * settings.max_work : 0.0;
     s.monitor.newton_price = 1.0;
     s.v0 = w.start_v.size() > 0 ? &w.start_v : nullptr;
