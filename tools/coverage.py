@@ -42,11 +42,11 @@ def own_name(path, folder):
 def gather(build, gcov):
     """lines[file][line] and functions[file][(line, name)]: how often they ran, over all objects that hold them."""
     lines, functions = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
-    # Objects without counters never ran; their notes say what they hold.
+    # Objects without counters never ran; their notes say what they hold. Those of the tests are read for the inline functions of
+    # the library: of several copies the linker keeps one, often theirs.
     notes = sorted(build.rglob("*.gcno"))
-    wanted = [note for note in notes if "/tests/" not in note.as_posix()]
     with ThreadPoolExecutor() as pool:
-        for reports in pool.map(lambda note: read_counters(gcov, note), wanted):
+        for reports in pool.map(lambda note: read_counters(gcov, note), notes):
             for report in reports:
                 for file in report["files"]:
                     name = own_name(file["file"], report["current_working_directory"])

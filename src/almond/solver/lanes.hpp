@@ -132,17 +132,4 @@ inline void combine_columns(const double* matrix, int rows, int columns, const d
   }
 }
 
-/// x · y, n a multiple of 8.
-inline double dot_lanes(const double* x, const double* y, int n) {
-  Lanes a{}, b{};
-  int i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    a += lanes_at(x + i) * lanes_at(y + i);
-    b += lanes_at(x + i + kLanes) * lanes_at(y + i + kLanes);
-  }
-  if (i < n) a += lanes_at(x + i) * lanes_at(y + i);
-  a += b;
-  return add_lanes(a);
-}
-
 }  // namespace almond
