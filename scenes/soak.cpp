@@ -29,7 +29,7 @@ Goals crowd_goals_of(const Simulation& sim) {
   const Settings& settings = sim.options().solver;
   Goals goals = goals_of(settings);
   if (sim.model().num_v <= kCrowdDofs) return goals;
-  return {std::max(goals.residual, settings.crowd_tol), std::max(goals.natural_map, 10.0 * settings.crowd_tol)};
+  return {std::max(goals.residual, settings.crowd_tol), std::max(goals.natural_map, 100.0 * settings.crowd_tol)};
 }
 
 /// Work of a row on the bodies, λ J v [J].

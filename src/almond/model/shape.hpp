@@ -52,7 +52,7 @@ struct Polytope {
   std::vector<std::vector<int>> faces;
   std::vector<Vec3> normals;                // (faces) outward, unit
   std::vector<std::vector<int>> neighbors;  // (vertices) along edges
-  Vec3 center = Vec3::Zero();               // mean of the vertices, inside
+  Vec3 center;                              // mean of the vertices, inside
 };
 
 /// The convex hull of a set of points. Throws Error when they do not span a volume.

@@ -9,6 +9,7 @@
 #include "almond/solver/canal.hpp"
 #include "almond/solver/certificate.hpp"
 #include "almond/solver/cone.hpp"
+#include "almond/solver/contact_velocity.hpp"
 #include "almond/solver/idle.hpp"
 #include "almond/solver/shock.hpp"
 #include "almond/solver/stop.hpp"
@@ -76,6 +77,9 @@ constexpr double kSweepShare = 0.3;        // keeps a share of its time for more
 constexpr double kNewtonTime = 0.002;      // [ms] per constraint: a few Newton steps; with less, it has sweeps only,
 constexpr double kStopShare = 0.1;         // and one to stop what approaches and for the clock's own delays: as long
 constexpr double kMostStopShare = 0.4;     // as it took the last time, but at least and at most these
+constexpr double kRestingCrowd = 10.0;     // natural map by crowd_tol that is enough at rest,
+constexpr double kMovingCrowd = 100.0;     // and in motion,
+constexpr double kOfSpeed = 1e-3;          // between them in proportion to the speed at its contacts
 constexpr int kMostWakings = 2;            // of idle contacts; then all take part
 
 SubAdmmOptions make_admm_options(const Settings& settings, WorkerPool* pool) {
@@ -176,6 +180,16 @@ double enough_of(const ContactProblem& problem, const Settings& settings) {
   return is_crowd(problem) ? settings.crowd_tol : 0.0;
 }
 
+/// Of all contacts of an island at v0, as the natural map adds them up.
+double contact_speed(const Island& island, const GrowVector& v0) {
+  double sum = 0.0;
+  for (int i = 0; i < island.num_contacts; ++i) {
+    const Contact& contact = island.problem->contacts[island.constraints[i].index];
+    sum += contact_velocity(*island.problem, contact, v0).squaredNorm();
+  }
+  return std::sqrt(sum);
+}
+
 /// Whether an island has a contact now that was idle.
 bool has_woken(const Island& island, const IdleContacts& idle) {
   for (int i = 0; i < island.num_contacts; ++i)
@@ -208,7 +222,10 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
     IslandScratch& s = *w.scratch[k];
     const double share = natural_map_unit(std::max(island.q_norm * island.q_norm, q2 / count), island.sides2);
     const double enough = enough_of(problem, settings);
-    const double natural_goal = std::max({0.07 * settings.tol * share, 10.0 * enough * island.q_norm, 1e-300});
+    const double speed = enough > 0.0 && w.start_v.size() > 0 ? contact_speed(island, w.start_v) : 0.0;
+    const double loose =
+        std::clamp(kOfSpeed * speed, kRestingCrowd * enough * island.q_norm, kMovingCrowd * enough * island.q_norm);
+    const double natural_goal = std::max({0.07 * settings.tol * share, loose, 1e-300});
     const double residual_goal = 0.7 * std::max(settings.tol, enough) * std::sqrt(total * island.num_constraints);
     s.monitor.start(island, k, natural_goal, residual_goal, w.clock);
     s.monitor.max_iterations = settings.max_iterations;
@@ -388,7 +405,7 @@ void certify(const ContactProblem& problem, const Settings& settings, Workspace:
   certificate.finite = solution.v.allFinite() && solution.lambda.allFinite();
   // Islands aim a little beyond the goal of the whole; what reached that is solved, whoever gave up.
   const double enough = enough_of(problem, settings);
-  const bool reached = certificate.natural_map <= 0.99 * std::max(0.1 * settings.tol, 10.0 * enough) &&
+  const bool reached = certificate.natural_map <= 0.99 * std::max(0.1 * settings.tol, kMovingCrowd * enough) &&
                        certificate.residual <= 0.99 * std::max(settings.tol, enough);
   const bool gave_up = solution.status == Status::kStalled || solution.status == Status::kMaxIterations ||
                        solution.status == Status::kTimeBudget;
