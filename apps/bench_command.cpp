@@ -1,17 +1,21 @@
 // `almond bench NAME`: figures with their targets, as text, JSON, HTML and PNG.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "almond/base/check.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
+#include "apps/interrupt.hpp"
 #include "bench/benches.hpp"
 #include "bench/page.hpp"
 #include "bench/peers.hpp"
 #include "bench/plot.hpp"
+#include "bench/process.hpp"
 
 namespace almond::app {
 namespace {
@@ -42,9 +46,15 @@ int run_bench(BenchCommandOptions& options) {
             "bench paper: FOLDER, --solver, --peers and --budget-ms have no effect on it; expected --quick, --part, "
             "--save, --json, --html, --png or --strict");
   if (options.name == "peers")
-    require(options.solver_names.empty() && options.peers == "all" && options.budget->count() == 0,
-            "bench peers: --solver, --peers and --budget-ms have no effect on it; expected FOLDER, --quick, --part, "
-            "--engines, --save, --replays, --json, --html, --png or --strict");
+    require(
+        options.solver_names.empty() && options.peers == "all" && options.budget->count() == 0 && !options.files_only,
+        "bench peers: --solver, --peers, --budget-ms and --files-only have no effect on it; expected FOLDER, --quick, "
+        "--part, "
+        "--engines, --save, --replays, --json, --html, --png or --strict");
+  if (options.name == "peers" && !options.parts.empty() && !options.folders.empty())
+    require(std::find(options.parts.begin(), options.parts.end(), "problems") != options.parts.end(),
+            "bench peers " + options.folders.front() +
+                ": problem files are for its part problems; expected --part problems, or no --part");
   require(options.name == "paper" || options.name == "peers" || options.parts.empty(),
           "bench " + options.name + ": --part has no effect on it; expected it with bench paper or bench peers");
   require(options.name == "peers" || options.engines.empty(),
@@ -79,7 +89,14 @@ int run_bench(BenchCommandOptions& options) {
     std::fprintf(out, "%s\n", text.c_str());
     std::fflush(out);
   };
+  std::optional<InterruptGuard> interrupt;  // what was measured by then is worth a page
+  if (options.name == "peers") {
+    interrupt.emplace();
+    inner.stopped = [&] { return interrupt->raised(); };
+    bench::set_process_stop(inner.stopped);
+  }
   const bench::Report report = entry.run(inner);
+  bench::set_process_stop({});
   progress.clear();
 
   const bool colour = on_stdout == 0 && use_colour();
@@ -92,7 +109,7 @@ int run_bench(BenchCommandOptions& options) {
   }
   if (report.num_claims() > 0) std::fprintf(out, "\n%d of %d targets hold\n", report.num_held(), report.num_claims());
   if (report.num_left_out() > 0)
-    std::fprintf(out, "parts that could not run: %d, see the notes\n", report.num_left_out());
+    std::fprintf(out, "parts that did not run, or not in full: %d, see the notes\n", report.num_left_out());
   std::fflush(out);
   for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   for (const bench::Report& part : report.parts)
@@ -111,6 +128,7 @@ int run_bench(BenchCommandOptions& options) {
     std::fprintf(out, "%s: %s\n", options.name == "paper" ? "problems" : "scenes",
                  std::filesystem::absolute(options.save).c_str());
   if (!options.replays.empty()) std::fprintf(out, "replays: %s\n", std::filesystem::absolute(options.replays).c_str());
+  if (interrupt && interrupt->raised()) return kInterrupted;
   const bool complete = report.num_held() == report.num_claims() && report.num_left_out() == 0;
   return options.strict && !complete ? kWorkFailed : kDone;
 }

@@ -27,6 +27,7 @@ struct BenchOptions {
   std::string page;                  // where the report's page will be, which its links start from; empty: nowhere
   bool pictures = false;             // paper: draw the scenes
   std::function<void(const std::string&)> progress = [](const std::string&) {};
+  std::function<bool()> stopped = [] { return false; };  // peers: no more runs, a report of what there is
   std::function<void(const std::string&)> say = [](const std::string&) {};  // a line that stays
 
   [[nodiscard]] double budget() const { return budget_ms > 0.0 ? budget_ms : (quick ? 200.0 : 1000.0); }

@@ -102,6 +102,7 @@ constexpr double kQuickMs = 120e3;  // what is not done by then is left out of a
 
 /// Why an engine is spared its next scene; empty: it is not.
 std::string why_not(const Engine& engine, const RunOptions& run, const PeerRuns& before, const Bench& bench) {
+  if (bench.options.stopped()) return "left out: interrupted";
   if (bench.options.quick && bench.watch.elapsed_ms() > kQuickMs)
     return "left out: a quick run starts nothing after two minutes";
   if (!run.growth) return "";
@@ -111,21 +112,33 @@ std::string why_not(const Engine& engine, const RunOptions& run, const PeerRuns&
   return "";
 }
 
+/// What could not be measured, by engine.
+void note_failures(const PeerRuns& runs, Report& report) {
+  int missing = 0;
+  for (const PeerRun& run : runs) {
+    missing += was_left_out(run) ? 1 : 0;
+    if (run.failure.empty() || was_left_out(run)) continue;
+    report.notes.push_back(run.scene + ", " + run.engine + ": " + run.failure);
+    report.left_out = true;
+  }
+  if (missing == 0) return;
+  report.notes.push_back(count_text(missing, runs.size(), {}) + " runs were not started, see the table");
+  report.left_out = true;
+}
+
 Report run_part(const PeerPart& part, Bench& bench) {
   const BenchOptions& options = bench.options;
-  if (part.solvers != nullptr) {
-    Report report;
-    if (!options.quick || bench.watch.elapsed_ms() < kQuickMs) return part.solvers(part, bench.scenes, options);
-    report.name = part.name;
-    report.title = part.title;
-    report.lead = part.lead;
-    report.notes = {"left out: a quick run starts nothing after two minutes"};
-    return report;
-  }
   Report report;
   report.name = part.name;
   report.title = part.title;
   report.lead = part.lead;
+  if (part.solvers != nullptr) {
+    const bool late = options.quick && bench.watch.elapsed_ms() > kQuickMs;
+    if (!late && !options.stopped()) return part.solvers(part, bench.scenes, options);
+    report.notes = {late ? "left out: a quick run starts nothing after two minutes" : "left out: interrupted"};
+    report.left_out = true;
+    return report;
+  }
   const std::string name = part.name;
   RunOptions run;
   run.cap_s = options.quick ? 8.0 : name == "growth" ? 150.0 : 40.0;
@@ -149,6 +162,7 @@ Report run_part(const PeerPart& part, Bench& bench) {
   add_peer_plots(part, runs, report);
   if (run.growth) add_growth(part, runs, report);
   add_peer_claims(part, runs, report);
+  note_failures(runs, report);
   if (!options.replays.empty() && !run.cold && !run.growth) {
     options.progress(name + ": replays");
     try {
@@ -158,6 +172,21 @@ Report run_part(const PeerPart& part, Bench& bench) {
     }
   }
   return report;
+}
+
+/// A part that cannot go on says why; the others are not lost.
+Report try_part(const PeerPart& part, Bench& bench) {
+  try {
+    return run_part(part, bench);
+  } catch (const Error& error) {
+    Report report;
+    report.name = part.name;
+    report.title = part.title;
+    report.lead = part.lead;
+    report.notes = {std::string("could not run: ") + error.what()};
+    report.left_out = true;
+    return report;
+  }
 }
 
 }  // namespace
@@ -173,7 +202,9 @@ Report bench_peers(const BenchOptions& options) {
   report.title = "Almond beside MuJoCo, Drake, Bullet, Pinocchio and Siconos";
   report.lead =
       "The same scenes in every engine, from one description, at 240 steps a second on one thread: what a step costs "
-      "and how far it is from the law. Almond has one setting for all of them, its default. Times are of the thread "
+      "and how far it is from the law. Almond has one setting for all of them, its default (loaded cold steps: 1e-8 "
+      "for "
+      "crowds as well). Times are of the thread "
       "that steps, the median over all steps of the run. Every engine's poses go to one referee: overlaps are those "
       "that MuJoCo's collision finds, speeds are differences of poses. The residual is the paper's, in N s: e0 asks "
       "that nothing approaches where it touches, erp.2 also that a fifth of an overlap is undone. It comes from the "
@@ -205,7 +236,7 @@ Report bench_peers(const BenchOptions& options) {
   for (const PeerPart& part : parts)
     for (const Engine& engine : engines)
       if (takes_part(part, engine)) bench.runs += static_cast<int>(part.scenes.size());
-  for (const PeerPart& part : parts) report.parts.push_back(run_part(part, bench));
+  for (const PeerPart& part : parts) report.parts.push_back(try_part(part, bench));
   report.sheet = make_sheet(report);
   const double cholesky = 0.5 * (before + time_cholesky_300());
   report.facts.emplace_back("yardstick", time_cell(cholesky).text + " ms for a dense Cholesky of 300x300");

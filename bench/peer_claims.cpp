@@ -62,6 +62,23 @@ Worst find_worst(const PeerPart& part, const PeerRuns& runs, const Value& value)
   return worst;
 }
 
+/// Why a target is known to be missed; empty: it is not known to be.
+std::string known_cause(const std::string& part, const std::string& scene) {
+  if (part == "cold" && scene == "stack10")
+    return "some 55 Newton steps of 10 us from nothing, at a mass ratio of 50; runs differ by a tenth";
+  if (part == "cold" && scene == "quad8")
+    return "robots slide at micrometres a second: 120 to 260 Newton steps from nothing to 1e-8, where the peer ends at "
+           "1e-2";
+  if (part == "quads")
+    return "robots that fall are solved two to five times in a step, and a third of it is kinematics and a drift that "
+           "keeps momentum; a heap of 27 keeps falling in most of the steps";
+  return "";
+}
+
+constexpr const char* kLongSteps =
+    "what rests needs hardly an iteration, which is the median; what lands has no start to speak of, and is solved "
+    "several times in a step where limbs whip";
+
 void claim_times(const PeerPart& part, const PeerRuns& runs, Report& report) {
   const std::string time = std::string(part.time) + ".median";
   for (const std::string& scene : part.scenes) {
@@ -73,7 +90,7 @@ void claim_times(const PeerPart& part, const PeerRuns& runs, Report& report) {
                      ratio_cell(ratio).text + ": " + time_cell(own.at(time)).text + " ms against " +
                          time_cell(rival.at(time)).text + " ms" +
                          (note.empty() ? "" : " (" + rival.engine + " " + note + ")"),
-                     ratio <= 1.0);
+                     ratio <= 1.0, "", known_cause(part.name, scene));
   }
 }
 
@@ -106,7 +123,7 @@ void add_peer_claims(const PeerPart& part, const PeerRuns& runs, Report& report)
     report.add_claim(
         "no step is long: 95th percentile by median", "at most 3x everywhere",
         ratio_cell(slowest.value).text + " (" + slowest.scene + others_there(part, runs, slowest.scene) + ")",
-        slowest.value <= 3.0);
+        slowest.value <= 3.0, "", kLongSteps);
   for (const std::string& scene : part.scenes)
     for (const PeerRun& run : runs)
       if (run.scene == scene && run.engine == "almond" && !run.failure.empty() && !was_left_out(run))

@@ -37,6 +37,7 @@ Json read_json(const std::string& path) {
 
 std::string describe(const ProcessResult& result) {
   if (!result.started) return "could not be started";
+  if (result.timed_out && result.errors == kInterruptedText) return "left out: interrupted";
   if (result.timed_out) return "FAIL: hung and was stopped";
   if (result.exit_code < 0) return "FAIL: crashed with signal " + std::to_string(-result.exit_code);
   return "FAIL: " + (result.errors.empty() ? "exit code " + std::to_string(result.exit_code) : result.errors);

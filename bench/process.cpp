@@ -1,6 +1,7 @@
 #include "bench/process.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,9 +21,13 @@ namespace {
 
 constexpr int kNotFound = 127;  // what a shell says, too
 
+std::function<bool()> asked_to_stop;
+bool is_stopped() { return asked_to_stop && asked_to_stop(); }
+
 /// In the child: alone, silent, with errors into a file.
 void detach(const std::string& errors_path) {
   setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // whatever ends the benchmark ends this
   const int null = open("/dev/null", O_RDWR);
   const int errors = open(errors_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   dup2(null, STDIN_FILENO);
@@ -56,6 +61,7 @@ std::string last_line(std::string text) {
 ProcessResult run_child(const std::string& name, const std::function<void()>& inside, double timeout_ms) {
   const TemporaryFolder folder;
   const std::string errors_path = folder.path() + "/errors";
+  if (is_stopped()) return {false, true, -1, kInterruptedText};
   const pid_t child = fork();
   require(child >= 0, "cannot start " + name + ": fork failed");
   if (child == 0) {
@@ -70,7 +76,7 @@ ProcessResult run_child(const std::string& name, const std::function<void()>& in
   for (std::chrono::microseconds nap{200};; nap = std::min(2 * nap, std::chrono::microseconds{20000})) {
     const pid_t done = waitpid(child, &status, WNOHANG);
     if (done == child) break;
-    if (std::chrono::duration<double, std::milli>(Clock::now() - start).count() > timeout_ms) {
+    if (is_stopped() || std::chrono::duration<double, std::milli>(Clock::now() - start).count() > timeout_ms) {
       kill(-child, SIGKILL);
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
@@ -82,10 +88,13 @@ ProcessResult run_child(const std::string& name, const std::function<void()>& in
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   result.started = result.exit_code != kNotFound;
   if (std::filesystem::exists(errors_path)) result.errors = last_line(read_file(errors_path));
+  if (result.timed_out && is_stopped()) result.errors = kInterruptedText;
   return result;
 }
 
 }  // namespace
+
+void set_process_stop(std::function<bool()> stop) { asked_to_stop = std::move(stop); }
 
 ProcessResult run_process(const std::vector<std::string>& arguments, double timeout_ms) {
   return run_child(

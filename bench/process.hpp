@@ -7,6 +7,11 @@
 
 namespace almond::bench {
 
+/// Asked while processes run, and answered with true: they are killed, and what is asked for later is not started.
+void set_process_stop(std::function<bool()> stop);
+
+inline constexpr const char* kInterruptedText = "interrupted";
+
 struct ProcessResult {
   bool started = false;  // false: no such program
   bool timed_out = false;

@@ -2,9 +2,12 @@
 
 import importlib.util
 import json
+import os
+import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -84,6 +87,42 @@ def test_a_peer_that_fails_is_a_row(almond, tmp_path, python):
     assert rows["drop", "mj_default"]["median [ms]"] > 0.0 and rows["drop", "mj_default"]["note"] == ""
 
 
+def test_a_strict_run_with_a_failure_is_not_complete(almond, tmp_path, python):
+    env = python('[ "$3" = mj_hard ] && echo no such luck >&2 && exit 3')
+    words = ("bench", "peers", "--quick", "--strict", "--part", "ball", "--json", tmp_path / "p.json", "--engines")
+    failed, fine = almond(*words, "mj_default,mj_hard", env=env), almond(*words, "mj_default", env=env)
+    assert failed.code == 1 and "drop, mj_hard: FAIL: no such luck" in failed.err and "not in full: 1" in failed.out
+    assert fine.code == 0, fine.err
+
+
+def test_a_bad_file_costs_its_part_only(almond, tmp_path, python):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "bad.json").write_text('{"no": {"problem": 1}}')
+    report, result = run(almond, tmp_path, {**python(), "ALMOND_SICONOS_PYTHON": "/nowhere/python"}, tmp_path / "files", "--part", "problems")
+    assert "without the files" in result.err and "bad.json" in result.err
+    assert report["tables"]["problem_times"]  # those of the scenes
+
+
+def test_an_interrupt_keeps_what_was_measured(tmp_path, python):
+    """While an engine hangs: it is ended, the page is written."""
+    env = python('[ "$3" = mj_hard ] && touch "$OUT" && exec sleep 100')
+    started = tmp_path / "hangs"
+    program = Path(os.environ.get("ALMOND_PROGRAM", Path(__file__).resolve().parents[2] / "build" / "almond"))
+    words = [program, "bench", "peers", "--part", "ball", "--engines", "mj_default,mj_hard", "--json", tmp_path / "p.json"]
+    env["PATH"] += os.pathsep + os.environ["PATH"]
+    process = subprocess.Popen(words, env={**os.environ, **env, "OUT": str(started)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if started.exists() or process.poll() is not None:
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    rows = {(row["scene"], row["engine"]): row for row in json.loads((tmp_path / "p.json").read_text())["tables"]["ball"]}
+    assert rows["drop", "mj_default"]["median [ms]"] > 0.0
+    assert rows["drop", "mj_hard"]["note"] == rows["roll", "mj_default"]["note"] == "left out: interrupted"
+
+
 def test_an_error_is_one_line(tmp_path):
     script = Path(__file__).resolve().parents[2] / "bench" / "peer_run.py"
     done = subprocess.run([sys.executable, script, "run", "mj_firm", "stack5", "0", "1", tmp_path / "o"], capture_output=True, text=True, check=False)
@@ -92,7 +131,7 @@ def test_an_error_is_one_line(tmp_path):
 
 @pytest.mark.parametrize("words, said", [
     (["--part", "bals"], "no part"), (["--engines", "mj_frim"], "did you mean mj_firm"), (["some_folder"], "cannot read this folder"),
-    (["--peers", "none"], "no effect"), (["--save", "/dev/null/x"], "cannot make this folder"), (["--replays", "/dev/null/x"], "cannot make this folder")])
+    (["--peers", "none"], "no effect"), (["--files-only"], "no effect"), (["/", "--part", "ball"], "expected --part problems"), (["--save", "/dev/null/x"], "cannot make this folder"), (["--replays", "/dev/null/x"], "cannot make this folder")])
 def test_what_does_not_exist_is_said_at_once(almond, words, said):
     result = almond("bench", "peers", "--quick", *words, timeout=60)
     assert result.code == 2 and said in result.err
