@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "almond/base/check.hpp"
 #include "almond/base/timer.hpp"
@@ -151,31 +152,30 @@ int run_soak_command(SoakArguments& arguments) {
     progress.show(pair.which->name + ", " + almond::to_string(pair.solver) + ": " + count_text(all.steps) + " of " +
                   count_text(arguments.steps) + " steps, " + count_text(all.num_faults()) + " faults");
     const Stopwatch watch;
-    const SoakResult result = work(watch);
+    const SoakResult result = work();
     pair.seconds += 1e-3 * watch.elapsed_ms();
     pair.result.add(result);
     all.add(result);
   };
   const auto go_on = [&] { return all.steps < arguments.steps && !interrupt.raised(); };
-  const auto within = [&interrupt](const Stopwatch& watch, double seconds) {
-    return [&interrupt, &watch, seconds](const Simulation&) {
-      return watch.elapsed_ms() < 1e3 * seconds && !interrupt.raised();
+  // From the first step on: to make a scene may take longer than a turn.
+  const auto within = [&interrupt](double seconds) {
+    return [&interrupt, seconds, watch = std::optional<Stopwatch>()](const Simulation&) mutable {
+      if (!watch) watch.emplace();
+      return watch->elapsed_ms() < 1e3 * seconds && !interrupt.raised();
     };
   };
   // First each pair once, over and over with 1, 2 and 4 threads; then whoever has had least.
   for (Pair& pair : pairs)
     if (go_on() && arguments.repeat_steps > 0)
-      turn(pair, [&](const Stopwatch& watch) {
-        return check_repeats(*pair.which, pair.solver, pair.seed++, arguments.repeat_steps,
-                             within(watch, kRepeatSeconds));
+      turn(pair, [&] {
+        return check_repeats(*pair.which, pair.solver, pair.seed++, arguments.repeat_steps, within(kRepeatSeconds));
       });
   while (go_on()) {
     Pair& pair = *std::min_element(pairs.begin(), pairs.end(),
                                    [](const Pair& a, const Pair& b) { return a.charge() < b.charge(); });
     const auto left = static_cast<int>(std::min<std::int64_t>(kEpisode, arguments.steps - all.steps));
-    turn(pair, [&](const Stopwatch& watch) {
-      return run_soak(*pair.which, pair.solver, pair.seed++, left, 1, within(watch, kTurnSeconds));
-    });
+    turn(pair, [&] { return run_soak(*pair.which, pair.solver, pair.seed++, left, 1, within(kTurnSeconds)); });
     // By then every pair has run, and what is kept for good (shapes, tables) is there.
     if (2 * all.steps >= arguments.steps) memory.add(static_cast<double>(all.steps), resident_kb());
   }
