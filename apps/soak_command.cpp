@@ -197,6 +197,12 @@ int run_soak_command(SoakArguments& arguments) {
   else
     std::fprintf(out, "memory               %.3g kB per 1000 steps, over %.0f turns\n", slope, memory.n);
   write_output(arguments.json, make_json(pairs, all, slope));
+  const auto untouched =
+      std::count_if(pairs.begin(), pairs.end(), [](const Pair& pair) { return pair.result.steps == 0; });
+  if (untouched > 0)
+    std::fprintf(out, "%lld of %zu cases with a solver had no step: too few steps for all\n",
+                 static_cast<long long>(untouched), pairs.size());
+  if (interrupt.raised()) std::fprintf(out, "interrupted: these are the steps until then\n");
   if (interrupt.raised()) return kInterrupted;
   return all.num_faults() == 0 && !(slope > kAllowedSlope) ? kDone : kWorkFailed;
 }

@@ -95,3 +95,25 @@ def test_a_failed_run_leaves_earlier_outputs_alone(almond, problem_file, tmp_pat
 def test_full_device_is_reported(almond, problem_file):
     result = almond("solve", problem_file, "--json", "/dev/full")
     assert result.code == 2 and "/dev/full" in result.err
+
+
+@pytest.mark.parametrize("size, said", [
+    ('nuserdata="2000000000"', "nuserdata is 2000000000, expected at most 1000000"), ('nuser_geom="2e9"', "nuser_geom is 2e9"),
+    ('nkey="1000000000"', "nkey is 1000000000"), ('memory="900G"', "memory is 900G, expected at most 4G")])
+def test_mjcf_that_asks_for_absurd_sizes_is_refused_before_memory_is_taken(almond, tmp_path, size, said):
+    (tmp_path / "m.xml").write_text(f'<mujoco><size {size}/><worldbody><body><freejoint/><geom size="1"/></body></worldbody></mujoco>')
+    result = almond("run", tmp_path / "m.xml", "--steps", 1, timeout=30)
+    if "built without MuJoCo" in result.err:
+        pytest.skip("built without MuJoCo")
+    assert result.code == 2 and said in result.err and len(result.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("names", [("a.xml", "a.xml"), ("b.xml", "a.xml")])
+def test_mjcf_that_is_a_part_of_itself_is_refused(almond, tmp_path, names):
+    for file, part in zip(("a.xml", "b.xml"), names):
+        (tmp_path / file).write_text(f"""<mujoco><asset><model name="o" file="{part}"/></asset>
+          <worldbody><body name="b"/><attach model="o" body="b" prefix="p"/></worldbody></mujoco>""")
+    result = almond("run", tmp_path / "a.xml", "--steps", 1, timeout=30)
+    if "built without MuJoCo" in result.err:
+        pytest.skip("built without MuJoCo")
+    assert result.code == 2 and "has itself as a part" in result.err

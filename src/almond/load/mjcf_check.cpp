@@ -3,6 +3,9 @@
 #include "almond/base/check.hpp"
 
 #ifdef ALMOND_HAVE_MUJOCO
+#include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -20,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMostCells = 1 << 26, kMostCopies = 1e5;
+constexpr double kMostReserved = 1e6, kMostMemory = 4.0 * (1 << 30);  // of what <size> asks for; [bytes]
 constexpr std::size_t kMostFiles = 1000;
 
 using Elements = std::vector<XmlElement>;
@@ -28,6 +32,27 @@ double number(const std::string* text) { return text != nullptr ? std::strtod(te
 
 std::string at(const XmlElement& e, const std::string& place) {
   return place + ":" + std::to_string(e.line) + ": " + e.name;
+}
+
+/// "4G" and the like [bytes].
+double memory_of(const std::string& text) {
+  char* end = nullptr;
+  double bytes = std::strtod(text.c_str(), &end);
+  const std::string units = "KMGTPE";
+  if (const std::size_t unit = units.find(static_cast<char>(std::toupper(*end)));
+      *end != 0 && unit != std::string::npos)
+    bytes *= std::pow(1024.0, static_cast<double>(unit + 1));
+  return bytes;
+}
+
+void check_reserved(const XmlElement& e, const std::string& place) {
+  for (const auto& [key, value] : e.attributes) {
+    if (key == "memory")
+      require(!(memory_of(value) > kMostMemory), at(e, place) + ": memory is " + value + ", expected at most 4G");
+    else
+      require(!(number(&value) > kMostReserved),
+              at(e, place) + ": " + key + " is " + value + ", expected at most 1000000");
+  }
 }
 
 /// Where MuJoCo runs out of memory, it ends the program, and its exceptions cannot be caught out here, since it comes
@@ -43,6 +68,7 @@ void check_sizes(const Elements& elements, const std::string& place) {
     if (e.name == "texture" && width != nullptr)
       require(!(number(width) * (height != nullptr ? number(height) : number(width)) > kMostCells),
               at(e, place) + " has " + *width + " x " + (height != nullptr ? *height : *width) + " points" + most);
+    if (e.name == "size") check_reserved(e, place);
     double copies = 1.0;
     if (e.name == "replicate")
       for (const XmlElement* r = &e; r != nullptr; r = r->parent >= 0 ? &elements[r->parent] : nullptr)
@@ -60,6 +86,7 @@ struct Walk {
   std::string folder;
   const std::vector<std::string>& search;
   std::set<std::string> seen;                               // files
+  std::vector<std::string> open = {};                       // those that are being read, each named by the one before
   std::set<fs::path> folders = {fs::path()};                // that names may start from: meshdir and the like
   std::vector<std::pair<std::string, std::string>> assets;  // name, place
   std::string misread = {};                                 // the first text that is no XML for us
@@ -78,7 +105,7 @@ struct Walk {
         if (key == "meshdir" || key == "texturedir" || key == "assetdir") folders.insert(value);
         if (key.rfind("file", 0) != 0 || value.empty()) continue;
         if (e.name == "include" || e.name == "model") {
-          follow(value, at(e, place), here);
+          follow(value, at(e, place), here, e.name == "model");
         } else {
           assets.emplace_back(value, at(e, place));
         }
@@ -86,11 +113,15 @@ struct Walk {
     }
   }
 
-  void follow(const std::string& name, const std::string& place, const fs::path& here) {
+  void follow(const std::string& name, const std::string& place, const fs::path& here, bool attached) {
     for (const fs::path& start : {fs::path(folder), here}) {
       const fs::path file = (start / name).lexically_normal();
+      require(!attached || std::find(open.begin(), open.end(), file.string()) == open.end(),
+              place + ": " + quote(name) + " has itself as a part, expected models without circles");
       if (!check(file, name, place) || seen.size() >= kMostFiles || !seen.insert(file.string()).second) continue;
+      open.push_back(file.string());
       read(read_file(file.string()), file.string(), file.parent_path());
+      open.pop_back();
     }
   }
 
@@ -107,7 +138,7 @@ struct Walk {
 
 std::string check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
                        const std::vector<std::string>& search) {
-  Walk walk{folder, search, {}, {fs::path()}, {}, {}};
+  Walk walk{folder, search, {}, {}, {fs::path()}, {}, {}};
   walk.read(text, place, folder);
   for (const auto& [name, where] : walk.assets)
     for (const fs::path& start : walk.folders)
