@@ -49,8 +49,7 @@ int run_bench(BenchCommandOptions& options) {
     require(
         options.solver_names.empty() && options.peers == "all" && options.budget->count() == 0 && !options.files_only,
         "bench peers: --solver, --peers, --budget-ms and --files-only have no effect on it; expected FOLDER, --quick, "
-        "--part, "
-        "--engines, --save, --replays, --json, --html, --png or --strict");
+        "--part, --engines, --save, --replays, --json, --html, --png or --strict");
   if (options.name == "peers" && !options.parts.empty() && !options.folders.empty())
     require(std::find(options.parts.begin(), options.parts.end(), "problems") != options.parts.end(),
             "bench peers " + options.folders.front() +

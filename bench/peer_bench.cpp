@@ -128,10 +128,7 @@ void note_failures(const PeerRuns& runs, Report& report) {
 
 Report run_part(const PeerPart& part, Bench& bench) {
   const BenchOptions& options = bench.options;
-  Report report;
-  report.name = part.name;
-  report.title = part.title;
-  report.lead = part.lead;
+  Report report = begin_report(part);
   if (part.solvers != nullptr) {
     const bool late = options.quick && bench.watch.elapsed_ms() > kQuickMs;
     if (!late && !options.stopped()) return part.solvers(part, bench.scenes, options);
@@ -179,10 +176,7 @@ Report try_part(const PeerPart& part, Bench& bench) {
   try {
     return run_part(part, bench);
   } catch (const Error& error) {
-    Report report;
-    report.name = part.name;
-    report.title = part.title;
-    report.lead = part.lead;
+    Report report = begin_report(part);
     report.notes = {std::string("could not run: ") + error.what()};
     report.left_out = true;
     return report;
@@ -190,6 +184,14 @@ Report try_part(const PeerPart& part, Bench& bench) {
 }
 
 }  // namespace
+
+Report begin_report(const PeerPart& part) {
+  Report report;
+  report.name = part.name;
+  report.title = part.title;
+  report.lead = part.lead;
+  return report;
+}
 
 Report bench_peers(const BenchOptions& options) {
   const std::vector<Engine> engines = choose_engines(options);
@@ -203,8 +205,7 @@ Report bench_peers(const BenchOptions& options) {
   report.lead =
       "The same scenes in every engine, from one description, at 240 steps a second on one thread: what a step costs "
       "and how far it is from the law. Almond has one setting for all of them, its default (loaded cold steps: 1e-8 "
-      "for "
-      "crowds as well). Times are of the thread "
+      "for crowds as well). Times are of the thread "
       "that steps, the median over all steps of the run. Every engine's poses go to one referee: overlaps are those "
       "that MuJoCo's collision finds, speeds are differences of poses. The residual is the paper's, in N s: e0 asks "
       "that nothing approaches where it touches, erp.2 also that a fifth of an overlap is undone. It comes from the "

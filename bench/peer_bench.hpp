@@ -31,6 +31,8 @@ struct PeerPart {
 };
 
 [[nodiscard]] const std::vector<PeerPart>& peer_parts();
+/// With the part's name and what it is about.
+[[nodiscard]] Report begin_report(const PeerPart& part);
 
 /// The runs of one scene, in the order of the engines.
 using PeerRuns = std::vector<PeerRun>;

@@ -20,14 +20,6 @@ namespace {
 constexpr double kGoalSpeed = 1e-8;  // natural map of a nut that counts as solved [m/s]
 constexpr double kFaster = 50.0;     // target: how many times faster than Pinocchio's ADMM
 
-Report begin(const PeerPart& part) {
-  Report report;
-  report.name = part.name;
-  report.title = part.title;
-  report.lead = part.lead;
-  return report;
-}
-
 // ---- nuts
 
 /// ‖q‖ = ‖J A⁻¹b + e‖ [m/s], which the natural map is relative to.
@@ -195,7 +187,7 @@ void run_problem(const BenchProblem& problem, const std::vector<Peer>& peers, do
 }  // namespace
 
 Report run_nut_part(const PeerPart& part, const std::map<std::string, PeerScene>&, const BenchOptions& options) {
-  Report report = begin(part);
+  Report report = begin_report(part);
   const std::vector<Peer> peers = find_peers("pinocchio", report.notes);
   const Peer* admm = find_admm(peers);
   const std::vector<double> tolerances =
@@ -234,7 +226,7 @@ Report run_nut_part(const PeerPart& part, const std::map<std::string, PeerScene>
 
 Report run_problem_part(const PeerPart& part, const std::map<std::string, PeerScene>& scenes,
                         const BenchOptions& options) {
-  Report report = begin(part);
+  Report report = begin_report(part);
   const double budget_ms = options.quick ? 20.0 : 500.0;
   std::vector<std::string> notes;
   const std::vector<Peer> peers = find_peers("all", notes);
