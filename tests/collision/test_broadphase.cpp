@@ -78,6 +78,34 @@ TEST(Broadphase, FindsThePairsOfBruteForceSorted) {
   EXPECT_GT(total, 10000U);
 }
 
+TEST(Broadphase, FindsThePairsOfBruteForceWhileBoxesMove) {
+  // Some rest, some creep, some fly, now and then one jumps or all do: whatever was kept from the last time, the pairs
+  // are those of a search from nothing.
+  BroadphaseWorkspace workspace;
+  Pairs pairs;
+  for (int seed = 1; seed < 60; ++seed) {
+    BroadphaseInput input = random_input(seed);
+    Random random(seed);
+    std::vector<Vec3> velocity;
+    for (std::size_t k = 0; k < input.boxes.size(); ++k)
+      velocity.emplace_back(std::pow(10.0, random.uniform(-6.0, 0.0)) * random.normal3());
+    for (int step = 0; step < 60; ++step) {
+      for (std::size_t k = 0; k < input.boxes.size(); ++k) {
+        const bool jumps = random.uniform() < 0.002 || step == 30;
+        const Vec3 way = input.fixed[k] != 0 ? Vec3(Vec3::Zero()) : Vec3((jumps ? 10.0 : 0.1) * velocity[k]);
+        input.boxes[k].lower += way;
+        input.boxes[k].upper += way;
+      }
+      find_pairs(input, workspace, pairs);
+      ASSERT_EQ(pairs, test_all(input)) << seed << ", step " << step;
+    }
+    if (input.fixed.empty()) continue;
+    input.fixed[0] = 1 - input.fixed[0];
+    find_pairs(input, workspace, pairs);
+    ASSERT_EQ(pairs, test_all(input)) << seed << ", another may move";
+  }
+}
+
 TEST(Broadphase, TouchingBoxesAreAPair) {
   BroadphaseInput input;
   input.boxes = {{Vec3::Zero(), Vec3::Ones()}, {Vec3(1.0, 0.0, 0.0), Vec3(2.0, 1.0, 1.0)}};

@@ -222,5 +222,26 @@ TEST(Detect, RunsAreEqualAndDoNotAllocateOnceWarm) {
   EXPECT_EQ(counter.count(), 0);
 }
 
+TEST(Detect, LooksAtThePairsOfAChoiceOnly) {
+  const World world = random_world(5, 200);
+  const Contacts all = detect(world);
+  std::vector<std::uint8_t> among(world.model.geoms.size(), 0);
+  for (std::size_t k = 0; k < among.size(); k += 7) among[k] = 1;
+  CollisionWorkspace workspace;
+  Contacts chosen;
+  detect_contacts(world.model, world.X_WG, world.motion, {}, workspace, chosen, among);
+  std::size_t next = 0;
+  for (const ContactPoint& point : all.points) {
+    if (among[point.geom_a] == 0 && among[point.geom_b] == 0) continue;
+    ASSERT_LT(next, chosen.points.size());
+    EXPECT_EQ(chosen.points[next].geom_a, point.geom_a);
+    EXPECT_EQ(chosen.points[next].geom_b, point.geom_b);
+    EXPECT_EQ(chosen.points[next++].p, point.p);
+  }
+  EXPECT_EQ(next, chosen.points.size());
+  EXPECT_GT(next, 10U);
+  EXPECT_LT(next, all.points.size());
+}
+
 }  // namespace
 }  // namespace almond

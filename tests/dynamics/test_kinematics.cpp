@@ -165,6 +165,23 @@ class KinematicsOfTrees : public ::testing::TestWithParam<int> {
 
 TEST_P(KinematicsOfTrees, VelocitiesAreDifferencesOfPoses) { expect_velocities(v); }
 
+TEST_P(KinematicsOfTrees, PosesAndVelocitiesApartAreThoseTogether) {
+  const Kinematics both = kinematics_of(model, q, v), other = kinematics_of(model, q, -2.0 * v);
+  Kinematics poses;
+  compute_poses(model, q, poses);
+  Mat6X V;
+  compute_velocities(model, other, v, V);
+  EXPECT_NEAR((V - both.V).norm(), 0.0, 1e-13 * (1.0 + both.V.norm()));
+  for (int b = 0; b < model.num_bodies(); ++b) {
+    EXPECT_EQ(poses.X_WB[b].p, both.X_WB[b].p);
+    EXPECT_EQ(poses.X_WB[b].R, both.X_WB[b].R);
+    const Vec3 p(0.1, 0.2, 0.3);
+    EXPECT_NEAR((point_velocity(model, other, V, b, p) - point_velocity(model, both, b, p)).norm(), 0.0,
+                1e-13 * (1.0 + both.V.norm()));
+  }
+  for (int g = 0; g < model.num_geoms(); ++g) EXPECT_EQ(poses.X_WG[g].p, both.X_WG[g].p);
+}
+
 TEST_P(KinematicsOfTrees, ColumnsOfSAreVelocitiesOfOneJoint) {
   for (int k = 0; k < model.num_v; ++k) expect_velocities(VecX::Unit(model.num_v, k));
   // And V is made of them along the path to the ground, by the tree algebra that the solvers use.

@@ -43,7 +43,8 @@ Vec3 corner_of(const Box& box, std::uint32_t bits) {
           (bits & 4U) != 0 ? box.half.z() : -box.half.z()};
 }
 
-Axis find_axis(const Vec3& a, const Vec3& b, const Mat3& R, const Vec3& t) {
+/// The axis that separates best; the first that does so by more than `margin` will do.
+Axis find_axis(const Vec3& a, const Vec3& b, const Mat3& R, const Vec3& t, double margin) {
   const Mat3 abs_R = R.cwiseAbs();
   const Vec3 t_b = R.transpose() * t;
   const double size = std::min(a.maxCoeff(), b.maxCoeff());
@@ -52,29 +53,38 @@ Axis find_axis(const Vec3& a, const Vec3& b, const Mat3& R, const Vec3& t) {
   Axis face;
   for (int i = 0; i < 3; ++i) {
     const double s = std::abs(t[i]) - a[i] - abs_R.row(i).dot(b);
+    if (s > margin) return {s};
     if (s > face.s + kAbsolutePreference * size || i == 0) face = {s, towards_b(Vec3::Unit(i)), -1, -1, true};
   }
   for (int j = 0; j < 3; ++j) {
     const double s = std::abs(t_b[j]) - b[j] - abs_R.col(j).dot(a);
+    if (s > margin) return {s};
     if (s > face.s + kAbsolutePreference * size) face = {s, towards_b(R.col(j)), -1, -1, true};
   }
 
   Axis edge;
   for (int i = 0; i < 3; ++i) {
+    const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
     for (int j = 0; j < 3; ++j) {
-      Vec3 n = Vec3::Unit(i).cross(R.col(j));
-      const double sine = n.norm();
+      const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+      // n = e_i x R e_j has no entry i in a's frame and no entry j in b's.
+      const double sine = std::sqrt(R(i1, j) * R(i1, j) + R(i2, j) * R(i2, j));
       if (sine < kParallelEdges) continue;
-      n /= sine;
-      const Vec3 n_b = R.transpose() * n;
-      const double s = std::abs(n.dot(t)) - n.cwiseAbs().dot(a) - n_b.cwiseAbs().dot(b);
-      if (s <= edge.s) continue;
-      const double cosine = std::max(n.cwiseAbs().maxCoeff(), n_b.cwiseAbs().maxCoeff());
-      edge = {s, towards_b(n), i, j, cosine > kNearFaceCosine};
+      const double apart = std::abs(t[i2] * R(i1, j) - t[i1] * R(i2, j));
+      const double half_a = a[i1] * abs_R(i2, j) + a[i2] * abs_R(i1, j);
+      const double half_b = b[j1] * abs_R(i, j2) + b[j2] * abs_R(i, j1);
+      const double s = (apart - half_a - half_b) / sine;
+      if (s > margin) return {s};
+      if (s > edge.s) edge = {s, Vec3::Zero(), i, j, false};
     }
   }
   const double handicap = kRelativePreference * std::abs(face.s) + kAbsolutePreference * size;
-  return edge.s > face.s + handicap ? edge : face;
+  if (edge.s <= face.s + handicap) return face;
+  const Vec3 n = Vec3::Unit(edge.edge_a).cross(R.col(edge.edge_b)).normalized();
+  const double cosine = std::max(n.cwiseAbs().maxCoeff(), (R.transpose() * n).cwiseAbs().maxCoeff());
+  edge.n = towards_b(n);
+  edge.flat = cosine > kNearFaceCosine;
+  return edge;
 }
 
 /// Where the two edges of an edge axis pass each other. `inside`: between the ends of both.
@@ -159,7 +169,7 @@ void collide_box_box(const Box& a, const Pose& X_a, const Box& b, const Pose& X_
                      Manifold& manifold) {
   const Mat3 R = X_a.R.transpose() * X_b.R;
   const Vec3 t = X_a.R.transpose() * (X_b.p - X_a.p);
-  const Axis axis = find_axis(a.half, b.half, R, t);
+  const Axis axis = find_axis(a.half, b.half, R, t, options.margin);
   if (axis.s > options.margin) return;
   const Vec3 n = X_a.R * axis.n;
   const std::size_t first = manifold.points.size();

@@ -166,6 +166,67 @@ void query_inside(const Forest& forest, const Node& leaf, std::vector<std::pair<
   }
 }
 
+/// All pairs of `fat` boxes, by forests of what moves and what stands.
+void search(const BroadphaseInput& input, BroadphaseWorkspace& w) {
+  for (const bool fixed : {false, true}) {
+    w.geoms.clear();
+    for (std::size_t k = 0; k < input.boxes.size(); ++k) {
+      if (w.has_box[k] != 0 && (input.fixed[k] != 0) == fixed) w.geoms.push_back(static_cast<int>(k));
+    }
+    build_forest(w.fat, w.geoms, fixed ? w.standing : w.moving);
+  }
+  w.near.clear();
+  for (int at = 0; at < static_cast<int>(w.moving.nodes.size()); ++at) {
+    const Node& leaf = w.moving.nodes[at];
+    if (leaf.count == 0) continue;
+    query_inside(w.moving, leaf, w.near);
+    query(w.moving, leaf, w.moving, at + 1, w.near);
+    query(w.moving, leaf, w.standing, 0, w.near);
+  }
+}
+
+/// Pairs of `fat` boxes where only a few changed: those of the others stay, and the few meet all.
+void search_again(const BroadphaseInput& input, BroadphaseWorkspace& w) {
+  std::erase_if(w.near, [&](const auto& pair) { return w.left[pair.first] != 0 || w.left[pair.second] != 0; });
+  const int count = static_cast<int>(input.boxes.size());
+  for (const int i : w.leavers) {
+    for (int k = 0; k < count; ++k) {
+      if (!w.fat[k].overlaps(w.fat[i]) || w.has_box[k] == 0 || k == i) continue;
+      if ((w.left[k] != 0 && k < i) || (input.fixed[i] != 0 && input.fixed[k] != 0)) continue;
+      add_pair(i, k, w.near);
+    }
+  }
+}
+
+double largest_change(const Aabb& now, const Aabb& then) {
+  return std::max((now.lower - then.lower).cwiseAbs().maxCoeff(), (now.upper - then.upper).cwiseAbs().maxCoeff());
+}
+
+/// Boxes that left their fat ones get new ones: wider where they would stay inside for a while.
+void fatten(const BroadphaseInput& input, BroadphaseWorkspace& w) {
+  constexpr double kSlack = 0.05;  // of the size, on each side
+  constexpr double kSteps = 8.0;
+  const std::size_t count = input.boxes.size();
+  w.left.assign(count, 0);
+  w.leavers.clear();
+  for (std::size_t k = 0; k < count; ++k) {
+    if (w.has_box[k] == 0) continue;
+    const Aabb& box = input.boxes[k];
+    Aabb& fat = w.fat[k];
+    if ((fat.lower.array() <= box.lower.array()).all() && (box.upper.array() <= fat.upper.array()).all()) continue;
+    const double slack = kSlack * (box.upper - box.lower).maxCoeff();
+    const bool calm = kSteps * largest_change(box, w.then[k]) < slack;
+    fat = box;
+    if (calm) {
+      fat.lower.array() -= slack;
+      fat.upper.array() += slack;
+    }
+    w.left[k] = 1;
+    w.leavers.push_back(static_cast<int>(k));
+  }
+  w.then = input.boxes;
+}
+
 /// Orders by the first geom (counting), then by the second within its few.
 void sort_pairs(std::size_t num_geoms, const std::vector<std::pair<int, int>>& found, std::vector<int>& begin,
                 std::vector<std::pair<int, int>>& pairs) {
@@ -182,40 +243,47 @@ void sort_pairs(std::size_t num_geoms, const std::vector<std::pair<int, int>>& f
 
 }  // namespace
 
-void find_pairs(const BroadphaseInput& input, BroadphaseWorkspace& workspace, std::vector<std::pair<int, int>>& pairs) {
+void find_pairs(const BroadphaseInput& input, BroadphaseWorkspace& w, std::vector<std::pair<int, int>>& pairs) {
+  constexpr std::size_t kFew = 64;  // that meet all others sooner than a search from nothing ends
   const std::size_t count = input.boxes.size();
-  workspace.has_box.assign(count, 1);
-  workspace.found.clear();
-  for (const auto& plane : input.planes) workspace.has_box[plane.geom] = 0;
-
-  for (const bool fixed : {false, true}) {
-    workspace.geoms.clear();
-    for (std::size_t k = 0; k < count; ++k) {
-      if (workspace.has_box[k] != 0 && (input.fixed[k] != 0) == fixed) workspace.geoms.push_back(static_cast<int>(k));
-    }
-    build_forest(input.boxes, workspace.geoms, fixed ? workspace.standing : workspace.moving);
+  const bool same = w.fat.size() == count && w.fixed == input.fixed && w.has_box.size() == count &&
+                    std::all_of(input.planes.begin(), input.planes.end(),
+                                [&](const BroadphaseInput::HalfSpace& plane) { return w.has_box[plane.geom] == 0; }) &&
+                    std::count(w.has_box.begin(), w.has_box.end(), 0) == static_cast<std::ptrdiff_t>(input.planes.size());
+  if (!same) {
+    w.fixed = input.fixed;
+    w.has_box.assign(count, 1);
+    for (const auto& plane : input.planes) w.has_box[plane.geom] = 0;
+    w.fat.assign(count, {});
+    w.then = input.boxes;
+  }
+  fatten(input, w);
+  if (!same || w.leavers.size() > kFew) {
+    search(input, w);
+  } else if (!w.leavers.empty()) {
+    search_again(input, w);
+  }
+  if (!w.leavers.empty()) {
+    sort_pairs(count, w.near, w.begin, pairs);
+    w.near.swap(pairs);
   }
 
-  const Forest& moving = workspace.moving;
-  for (int at = 0; at < static_cast<int>(moving.nodes.size()); ++at) {
-    const Node& leaf = moving.nodes[at];
-    if (leaf.count == 0) continue;
-    query_inside(moving, leaf, workspace.found);
-    query(moving, leaf, moving, at + 1, workspace.found);
-    query(moving, leaf, workspace.standing, 0, workspace.found);
-  }
+  pairs.clear();
   for (const auto& plane : input.planes) {
     for (int k = 0; k < static_cast<int>(count); ++k) {
-      if (workspace.has_box[k] == 0 || (input.fixed[k] != 0 && input.fixed[plane.geom] != 0)) continue;
+      if (w.has_box[k] == 0 || (input.fixed[k] != 0 && input.fixed[plane.geom] != 0)) continue;
       const Aabb& box = input.boxes[k];
       // The corner deepest in the half-space.
       const Vec3 corner = (plane.n.array() > 0.0).select(box.lower, box.upper);
-      if (plane.n.dot(corner) <= plane.offset) {
-        workspace.found.emplace_back(std::min(k, plane.geom), std::max(k, plane.geom));
-      }
+      if (plane.n.dot(corner) <= plane.offset) add_pair(k, plane.geom, pairs);
     }
   }
-  sort_pairs(count, workspace.found, workspace.begin, pairs);
+  for (const auto& pair : w.near) {
+    if (input.boxes[pair.first].overlaps(input.boxes[pair.second])) pairs.push_back(pair);
+  }
+  if (std::is_sorted(pairs.begin(), pairs.end())) return;  // planes come first in most models
+  w.found.swap(pairs);
+  sort_pairs(count, w.found, w.begin, pairs);
 }
 
 }  // namespace almond

@@ -3,6 +3,9 @@
 //
 // Geoms that move and geoms that stand lie in forests of their own, one tree for each class of sizes, built by median
 // splits. Every moving box looks for those after it in its own forest and for all in the other one.
+//
+// What rests is not searched again: boxes are kept a little wider than they are, and as long as none leaves its wide
+// one, the pairs are among those found before. So the answer is that of a search from nothing.
 
 #include <cstdint>
 #include <utility>
@@ -52,8 +55,12 @@ struct BroadphaseWorkspace {
     std::vector<Node> nodes;
   };
   Forest moving, standing;
-  std::vector<int> geoms;  // those of the forest to be built
-  std::vector<std::uint8_t> has_box;
+  std::vector<int> geoms;                   // those of the forest to be built
+  std::vector<std::uint8_t> fixed, has_box;  // (geoms) that `fat` and `near` were made for
+  std::vector<Aabb> fat, then;              // (geoms) boxes that searches saw, and those of the last call
+  std::vector<std::uint8_t> left;           // (geoms) whether the box left its fat one,
+  std::vector<int> leavers;                 // and which did
+  std::vector<std::pair<int, int>> near;    // whose fat boxes overlap; sorted
   std::vector<std::pair<int, int>> found;  // unsorted
   std::vector<int> begin;                  // (geoms + 1) ranges of the first geom
 };

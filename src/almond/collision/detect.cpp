@@ -129,7 +129,8 @@ void sort_points(std::vector<ManifoldPoint>& points) {
 }  // namespace
 
 void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const std::vector<GeomMotion>& motion,
-                     const CollisionOptions& options, CollisionWorkspace& workspace, Contacts& contacts) {
+                     const CollisionOptions& options, CollisionWorkspace& workspace, Contacts& contacts,
+                     std::span<const std::uint8_t> among) {
   CollisionWorkspace::Impl& impl = workspace.impl();
   contacts.points.clear();
   contacts.spare.clear();
@@ -138,6 +139,7 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
   find_pairs(impl.input, impl.broadphase, impl.pairs);
 
   for (const auto& [i, k] : impl.pairs) {
+    if (!among.empty() && among[i] == 0 && among[k] == 0) continue;
     if (!may_collide(model, i, k)) continue;
     const Geom &a = model.geoms[i], &b = model.geoms[k];
     PairOptions pair{pair_margin(a, b, motion[i], motion[k], options),

@@ -1,7 +1,9 @@
 #pragma once
 // Poses -> contacts. Broad phase over boxes, then one pair at a time; knows neither velocities nor the solver.
 
+#include <cstdint>
 #include <memory>
+#include <span>
 
 #include "almond/base/pose.hpp"
 #include "almond/collision/contact_point.hpp"
@@ -39,8 +41,10 @@ class CollisionWorkspace {
 };
 
 /// All contacts of the model with its geoms at X_WG (geoms), moving as `motion` (geoms) says. Never throws, never
-/// allocates once the workspace and `contacts` have their size, same answer in every run.
+/// allocates once the workspace and `contacts` have their size, same answer in every run. Pairs with none of `among`
+/// (geoms) are left out, if there is such a choice.
 void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const std::vector<GeomMotion>& motion,
-                     const CollisionOptions& options, CollisionWorkspace& workspace, Contacts& contacts);
+                     const CollisionOptions& options, CollisionWorkspace& workspace, Contacts& contacts,
+                     std::span<const std::uint8_t> among = {});
 
 }  // namespace almond

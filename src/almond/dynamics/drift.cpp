@@ -211,7 +211,7 @@ void carry_tree(const Model& model, const TreeInfo& tree, const Kinematics& kin,
 }
 
 constexpr double kSmallestTurn = 1e-8;         // [rad]: squared it is lost to rounding,
-constexpr double kSmallestBearingTurn = 1e-6;  // and so to what contacts that bear leave in velocities
+constexpr double kSmallestBearingTurn = 1e-5;  // and so to what contacts that bear leave in velocities
 
 /// Whether bodies of the tree turn by more than `least`, moving with u.
 bool turns(const TreeInfo& tree, const Kinematics& kin, const VecX& u, double h, double least, DriftWorkspace& w) {
@@ -220,10 +220,15 @@ bool turns(const TreeInfo& tree, const Kinematics& kin, const VecX& u, double h,
   return w.V.bottomRows<3>().leftCols(count).cwiseAbs().maxCoeff() * std::abs(h) > least;
 }
 
-/// Whether by an angle that can be seen in the last digits, with the velocities that `kin` was made with.
-bool turns(const TreeInfo& tree, const Kinematics& kin, double h) {
+/// With the velocities that `kin` was made with.
+bool turns(const TreeInfo& tree, const Kinematics& kin, double h, double least) {
   return std::any_of(tree.bodies.begin(), tree.bodies.end(),
-                     [&](int b) { return kin.V.col(b).tail<3>().cwiseAbs().maxCoeff() * std::abs(h) > kSmallestTurn; });
+                     [&](int b) { return kin.V.col(b).tail<3>().cwiseAbs().maxCoeff() * std::abs(h) > least; });
+}
+
+/// The turn of a tree that is worth its work.
+double smallest_turn(const DriftWorkspace& w, std::size_t tree) {
+  return !w.bearing.empty() && w.bearing[tree] != 0 ? kSmallestBearingTurn : kSmallestTurn;
 }
 
 /// Room for a tree; what was there is lost where it grows.
@@ -260,16 +265,19 @@ void move(const Model& model, const VecX& u, double h, VecX& q) {
 void compute_half_step(const Model& model, const Kinematics& kin, const VecX& resistance, double h, DriftWorkspace& w,
                        VecX& d) {
   d.setZero(model.num_v);
-  compute_velocity_products(model, kin, w.forces, w.c);
-  for (const TreeInfo& tree : model.trees) {
+  w.c.setZero(model.num_v);
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const TreeInfo& tree = model.trees[t];
     const int root = tree.bodies[0];
-    auto c = w.c.segment(tree.v_begin, tree.dofs);
-    if (c.isZero(0.0) || (tree.single && is_ball_like(model.bodies[root].inertia))) continue;
     if (tree.single) {
-      d.segment<3>(tree.v_begin + 3) = half_step_of_spin(kin.I[root], kin.V.col(root).tail<3>(), h);
-    } else if (turns(tree, kin, h)) {
+      const Vec3 spin = kin.V.col(root).tail<3>();
+      if (is_ball_like(model.bodies[root].inertia) || spin.cross(kin.I[root] * spin).isZero(0.0)) continue;
+      d.segment<3>(tree.v_begin + 3) = half_step_of_spin(kin.I[root], spin, h);
+    } else if (turns(tree, kin, h, smallest_turn(w, t))) {
       make_room(tree, w);
-      if (!factor_tree(model, tree, kin, resistance, w)) continue;
+      compute_velocity_products(model, tree, kin, w.forces, w.c);
+      auto c = w.c.segment(tree.v_begin, tree.dofs);
+      if (c.isZero(0.0) || !factor_tree(model, tree, kin, resistance, w)) continue;
       solve_articulated(view(tree, kin), w.factor, c);
       d.segment(tree.v_begin, tree.dofs) = -0.5 * h * c;
     }
@@ -289,8 +297,7 @@ void drift(const Model& model, const Kinematics& kin, const VecX& u, const VecX&
     }
     make_room(tree, w);
     for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, h, q);
-    const bool bears = !w.bearing.empty() && w.bearing[t] != 0;
-    if (!turns(tree, kin, u, h, bears ? kSmallestBearingTurn : kSmallestTurn, w)) continue;
+    if (!turns(tree, kin, u, h, smallest_turn(w, t), w)) continue;
     for (const int b : tree.bodies) move_joint(model.bodies[b], model.joints[b], u, 0.5 * h, w.q_half);
     place_tree(model, tree, w.q_half, kin, false, w.half);
     place_tree(model, tree, q, kin, true, w.end);

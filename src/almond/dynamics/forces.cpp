@@ -31,24 +31,28 @@ Eigen::Ref<Mat6X> wrenches_of(const TreeInfo& tree, ForceWorkspace& workspace) {
 
 }  // namespace
 
+void compute_velocity_products(const Model& model, const TreeInfo& tree, const Kinematics& kin,
+                               ForceWorkspace& workspace, VecX& c) {
+  if (tree.single) {
+    const int b = tree.bodies[0];
+    const Vec3 w = kin.V.col(b).tail<3>();
+    c.segment<3>(tree.v_begin).setZero();
+    c.segment<3>(tree.v_begin + 3) = w.cross(kin.I[b] * w);
+    return;
+  }
+  Eigen::Ref<Mat6X> F = wrenches_of(tree, workspace);
+  for (Eigen::Index i = 0; i < F.cols(); ++i) {
+    const int b = tree.bodies[i];
+    const Mat6 M = body_inertia(model, kin, b);
+    const Vec6 V = kin.V.col(b), momentum = M * V;
+    F.col(i) = M * kin.A.col(b) + cross_force(V, momentum);
+  }
+  backward_pass(view(tree, kin), F, c.segment(tree.v_begin, tree.dofs));
+}
+
 void compute_velocity_products(const Model& model, const Kinematics& kin, ForceWorkspace& workspace, VecX& c) {
   c.setZero(model.num_v);
-  for (const TreeInfo& tree : model.trees) {
-    if (tree.single) {
-      const int b = tree.bodies[0];
-      const Vec3 w = kin.V.col(b).tail<3>();
-      c.segment<3>(tree.v_begin + 3) = w.cross(kin.I[b] * w);
-      continue;
-    }
-    Eigen::Ref<Mat6X> F = wrenches_of(tree, workspace);
-    for (Eigen::Index i = 0; i < F.cols(); ++i) {
-      const int b = tree.bodies[i];
-      const Mat6 M = body_inertia(model, kin, b);
-      const Vec6 V = kin.V.col(b), momentum = M * V;
-      F.col(i) = M * kin.A.col(b) + cross_force(V, momentum);
-    }
-    backward_pass(view(tree, kin), F, c.segment(tree.v_begin, tree.dofs));
-  }
+  for (const TreeInfo& tree : model.trees) compute_velocity_products(model, tree, kin, workspace, c);
 }
 
 void compute_forces(const Model& model, const Kinematics& kin, const std::vector<Wrench>& wrenches,

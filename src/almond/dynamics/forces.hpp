@@ -22,6 +22,9 @@ struct ForceWorkspace {
 
 /// c (num_v).
 void compute_velocity_products(const Model& model, const Kinematics& kinematics, ForceWorkspace& workspace, VecX& c);
+/// The part of c that belongs to one tree.
+void compute_velocity_products(const Model& model, const TreeInfo& tree, const Kinematics& kinematics,
+                               ForceWorkspace& workspace, VecX& c);
 
 /// f (num_v). `wrenches` has one per body, or is empty.
 void compute_forces(const Model& model, const Kinematics& kinematics, const std::vector<Wrench>& wrenches,

@@ -66,6 +66,14 @@ void turn_inertia(const Model& model, int b, Kinematics& kin) {
   kin.I[b].noalias() = R * model.bodies[b].inertia * R.transpose();
 }
 
+void place_geoms(const Model& model, Kinematics& kin) {
+  kin.X_WG.resize(model.geoms.size());
+  for (int g = 0; g < model.num_geoms(); ++g) {
+    const Geom& geom = model.geoms[g];
+    kin.X_WG[g] = geom.body < 0 ? geom.X_BG : kin.X_WB[geom.body] * geom.X_BG;
+  }
+}
+
 }  // namespace
 
 Vec6 cross_motion(const Vec6& V, const Vec6& S) {
@@ -100,16 +108,25 @@ void compute_kinematics(const Model& model, const VecX& q, const VecX& v, Kinema
     turn_inertia(model, b, kin);
     set_body_motion(model, b, v, kin);
   }
-  kin.X_WG.resize(model.geoms.size());
-  for (int g = 0; g < model.num_geoms(); ++g) {
-    const Geom& geom = model.geoms[g];
-    kin.X_WG[g] = geom.body < 0 ? geom.X_BG : kin.X_WB[geom.body] * geom.X_BG;
-  }
+  place_geoms(model, kin);
 }
 
-void set_motion(const Model& model, const Kinematics& placed, const VecX& v, Kinematics& kin) {
-  kin = placed;
-  for (int b = 0; b < model.num_bodies(); ++b) set_body_motion(model, b, v, kin);
+void compute_poses(const Model& model, const VecX& q, Kinematics& kin) {
+  resize(model, kin);
+  for (int b = 0; b < model.num_bodies(); ++b) place_body(model, b, q, kin);
+  place_geoms(model, kin);
+}
+
+void compute_velocities(const Model& model, const Kinematics& kin, const VecX& v, Mat6X& V) {
+  V.resize(6, model.num_bodies());
+  for (int b = 0; b < model.num_bodies(); ++b) {
+    const Body& body = model.bodies[b];
+    const Joint& joint = model.joints[b];
+    V.col(b).setZero();
+    if (body.subsystem < 0) continue;
+    if (body.local > 0) V.col(b) = V.col(body.parent);
+    for (int k = joint.v_begin; k < joint.v_begin + num_velocities(joint.kind); ++k) V.col(b) += kin.S.col(k) * v[k];
+  }
 }
 
 void place_tree(const Model& model, const TreeInfo& tree, const VecX& q, const Kinematics& other, bool inertia,
@@ -126,10 +143,14 @@ TreeView view(const TreeInfo& tree, const Kinematics& kin) {
   return {tree.parent, tree.dof_offset, kin.S.data() + 6 * tree.v_begin, tree.dofs};
 }
 
-Vec3 point_velocity(const Model& model, const Kinematics& kin, int body, const Vec3& p) {
+Vec3 point_velocity(const Model& model, const Kinematics& kin, const Mat6X& V, int body, const Vec3& p) {
   if (body < 0 || model.bodies[body].subsystem < 0) return Vec3::Zero();
   const Vec3 arm = p - kin.reference[model.bodies[body].subsystem];
-  return kin.V.col(body).head<3>() + kin.V.col(body).tail<3>().cross(arm);
+  return V.col(body).head<3>() + V.col(body).tail<3>().cross(arm);
+}
+
+Vec3 point_velocity(const Model& model, const Kinematics& kin, int body, const Vec3& p) {
+  return point_velocity(model, kin, kin.V, body, p);
 }
 
 Vec3 angular_velocity(const Model& model, const Kinematics& kin, int body) {

@@ -29,8 +29,11 @@ struct Kinematics {
 
 void compute_kinematics(const Model& model, const VecX& q, const VecX& v, Kinematics& kinematics);
 
-/// The poses of `placed`, moving with v instead.
-void set_motion(const Model& model, const Kinematics& placed, const VecX& v, Kinematics& kinematics);
+/// Where bodies and geoms are, and what the joints allow; how they move is left as it is.
+void compute_poses(const Model& model, const VecX& q, Kinematics& kinematics);
+
+/// V (6 x bodies) at the poses of `kinematics`, moving with v instead.
+void compute_velocities(const Model& model, const Kinematics& kinematics, const VecX& v, Mat6X& V);
 
 /// Poses of the bodies of one tree, what their joints allow and, if asked for, their inertias; all else in `kinematics`
 /// is left as it is, but for the static body the tree hangs on, which is taken from `other`.
@@ -49,6 +52,8 @@ void resize(const Model& model, Kinematics& kinematics);
 
 /// Velocity of the body's point at `p` (world), and angular velocity. Zero for the ground and static bodies.
 [[nodiscard]] Vec3 point_velocity(const Model& model, const Kinematics& kinematics, int body, const Vec3& p);
+[[nodiscard]] Vec3 point_velocity(const Model& model, const Kinematics& kinematics, const Mat6X& V, int body,
+                                  const Vec3& p);  // moving with V instead
 [[nodiscard]] Vec3 angular_velocity(const Model& model, const Kinematics& kinematics, int body);
 
 /// M_b at the tree's reference point.

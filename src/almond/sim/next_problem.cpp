@@ -24,7 +24,7 @@ ContactProblem next_problem(const Model& model, const StepOptions& options, cons
   Assembly assembly;
   IndependenceWorkspace independence;
   compute_kinematics(model, state.q, state.v, kinematics);
-  compute_motion(model, kinematics, options.dt, motion);
+  compute_motion(model, kinematics, kinematics.V, options.dt, motion);
   detect_contacts(model, kinematics.X_WG, motion, options.collision, collision, contacts);
   assemble(model, state, kinematics, contacts, inputs, options, assembly);
   soften_closures(model, kinematics, independence, assembly);

@@ -11,8 +11,9 @@ inline constexpr double kLargest = 1e12;  // of positions and velocities: beyond
 /// Finite, and small enough.
 [[nodiscard]] bool is_sane(const GrowVector& v);
 
-/// How far each geom may get in the step: as fast as it is now, and what gravity adds.
-void compute_motion(const Model& model, const Kinematics& kinematics, double dt, std::vector<GeomMotion>& motion);
+/// How far each geom may get in the step: with the velocities V (6 x bodies), and what gravity adds.
+void compute_motion(const Model& model, const Kinematics& kinematics, const Mat6X& V, double dt,
+                    std::vector<GeomMotion>& motion);
 
 /// Whether the answer moves a geom farther than contacts were looked for, by more than `slack`. Then the bounds are
 /// widened to hold both.
@@ -23,8 +24,8 @@ void compute_motion(const Model& model, const Kinematics& kinematics, double dt,
 /// none. A foot that lands on its edge needs other points than one that stands.
 [[nodiscard]] bool take_in_spares(const Model& model, const StepOptions& options, StepWorkspace& workspace);
 
-/// Where the answer leads: w.before_move has the poses at the start with its velocities, w.after those at the end.
-/// False where nothing gets far. The questions below are about that.
+/// Where the answer leads: w.V has its velocities, w.after the poses at the end. False where nothing gets far. The
+/// questions below are about that.
 [[nodiscard]] bool find_end(const Model& model, const StepOptions& options, const State& state,
                             StepWorkspace& workspace);
 
@@ -32,10 +33,10 @@ void compute_motion(const Model& model, const Kinematics& kinematics, double dt,
 /// the other body, the bias takes in what it falls short by; false if there is no such point.
 [[nodiscard]] bool bend_paths(const Model& model, const StepOptions& options, StepWorkspace& workspace);
 
-/// Whether anything that touches turns or passes by so far that other points of it may have met.
-[[nodiscard]] bool may_swing(const Model& model, const StepOptions& options, const StepWorkspace& workspace);
+/// Whether anything that touches turns or passes by so far that other points of it may have met; w.swings says what.
+[[nodiscard]] bool may_swing(const Model& model, const StepOptions& options, StepWorkspace& workspace);
 
-/// Overlaps that the answer leads to, other than those it began with, become contacts: between the points that would
+/// Overlaps of w.swings that the answer leads to, other than those it began with, become contacts: between the points that would
 /// meet, as far apart as they are now. False if there are none.
 [[nodiscard]] bool look_ahead(const Model& model, const StepOptions& options, StepWorkspace& workspace);
 

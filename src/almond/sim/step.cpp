@@ -122,6 +122,18 @@ void mark_bounced(const Model& model, StepWorkspace& w) {
   }
 }
 
+/// Trees that contacts bore on in the last step.
+void mark_bearing(const Model& model, const State& state, std::vector<char>& bearing) {
+  bearing.assign(model.trees.size(), 0);
+  for (const ContactMemory& contact : state.contacts) {
+    if (contact.impulse.isZero(0.0)) continue;
+    for (const int geom : {contact.geom_a, contact.geom_b}) {
+      const int body = geom >= 0 && geom < model.num_geoms() ? model.geoms[geom].body : -1;
+      if (body >= 0 && model.bodies[body].subsystem >= 0) bearing[model.bodies[body].subsystem] = 1;
+    }
+  }
+}
+
 /// Trees that contacts bear on.
 void mark_bearing(const Model& model, StepWorkspace& w) {
   std::vector<char>& bearing = w.assembly.drift.bearing;
@@ -165,7 +177,6 @@ void move_before(const Model& model, const StepOptions& options, StepWorkspace& 
   compute_half_step(model, w.kinematics, w.assembly.resistance, h, w.assembly.drift, w.assembly.d);
   w.motion_v = state.v + w.assembly.d;
   w.assembly.drift.bounced.clear();
-  w.assembly.drift.bearing.clear();
   drift(model, w.kinematics, w.motion_v, w.assembly.resistance, h, w.assembly.drift, state.q, state.v);
   compute_kinematics(model, state.q, state.v, w.kinematics);
 }
@@ -243,8 +254,9 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
     return report;
   }
   compute_kinematics(model, state.q, state.v, w.kinematics);  // model -> kinematics
+  mark_bearing(model, state, w.assembly.drift.bearing);
   if (options.theta > 0.0) move_before(model, options, w, state);
-  compute_motion(model, w.kinematics, options.dt, w.motion);
+  compute_motion(model, w.kinematics, w.kinematics.V, options.dt, w.motion);
   recall_names(state, w.contacts.carried);
   find_contacts(model, options, w, report);
   find_velocities(model, options, inputs, w, state, state, report);

@@ -27,9 +27,10 @@ struct StepReport {
 
 /// Scratch of all stages, and what the last step was made of: for looking at, never needed to go on.
 struct StepWorkspace {
-  Kinematics kinematics, before_move,
-      after;  // at the start; with the velocities that the solver found; where they lead
+  Kinematics kinematics, after;  // at the start; where the velocities that the solver found lead (poses only)
+  Mat6X V;                       // (6 x bodies) those velocities
   std::vector<GeomMotion> motion, found, still;
+  std::vector<std::uint8_t> swings;  // (geoms) that may meet others at points not looked at
   CollisionWorkspace collision, collision_ahead;
   Contacts contacts, ahead;  // at the start; where the answer leads
   std::vector<int> memory;
