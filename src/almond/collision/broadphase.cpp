@@ -246,10 +246,11 @@ void sort_pairs(std::size_t num_geoms, const std::vector<std::pair<int, int>>& f
 void find_pairs(const BroadphaseInput& input, BroadphaseWorkspace& w, std::vector<std::pair<int, int>>& pairs) {
   constexpr std::size_t kFew = 64;  // that meet all others sooner than a search from nothing ends
   const std::size_t count = input.boxes.size();
-  const bool same = w.fat.size() == count && w.fixed == input.fixed && w.has_box.size() == count &&
-                    std::all_of(input.planes.begin(), input.planes.end(),
-                                [&](const BroadphaseInput::HalfSpace& plane) { return w.has_box[plane.geom] == 0; }) &&
-                    std::count(w.has_box.begin(), w.has_box.end(), 0) == static_cast<std::ptrdiff_t>(input.planes.size());
+  const bool same =
+      w.fat.size() == count && w.fixed == input.fixed && w.has_box.size() == count &&
+      std::all_of(input.planes.begin(), input.planes.end(),
+                  [&](const BroadphaseInput::HalfSpace& plane) { return w.has_box[plane.geom] == 0; }) &&
+      std::count(w.has_box.begin(), w.has_box.end(), 0) == static_cast<std::ptrdiff_t>(input.planes.size());
   if (!same) {
     w.fixed = input.fixed;
     w.has_box.assign(count, 1);

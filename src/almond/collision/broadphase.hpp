@@ -55,14 +55,14 @@ struct BroadphaseWorkspace {
     std::vector<Node> nodes;
   };
   Forest moving, standing;
-  std::vector<int> geoms;                   // those of the forest to be built
+  std::vector<int> geoms;                    // those of the forest to be built
   std::vector<std::uint8_t> fixed, has_box;  // (geoms) that `fat` and `near` were made for
-  std::vector<Aabb> fat, then;              // (geoms) boxes that searches saw, and those of the last call
-  std::vector<std::uint8_t> left;           // (geoms) whether the box left its fat one,
-  std::vector<int> leavers;                 // and which did
-  std::vector<std::pair<int, int>> near;    // whose fat boxes overlap; sorted
-  std::vector<std::pair<int, int>> found;  // unsorted
-  std::vector<int> begin;                  // (geoms + 1) ranges of the first geom
+  std::vector<Aabb> fat, then;               // (geoms) boxes that searches saw, and those of the last call
+  std::vector<std::uint8_t> left;            // (geoms) whether the box left its fat one,
+  std::vector<int> leavers;                  // and which did
+  std::vector<std::pair<int, int>> near;     // whose fat boxes overlap; sorted
+  std::vector<std::pair<int, int>> found;    // unsorted
+  std::vector<int> begin;                    // (geoms + 1) ranges of the first geom
 };
 
 /// Pairs (a < b) whose boxes overlap, or where a box reaches into a half-space; sorted. At least one of each can move.

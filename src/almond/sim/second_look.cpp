@@ -115,7 +115,8 @@ bool bend_paths(const Model& model, const StepOptions& options, StepWorkspace& w
   const auto bend = [&](int body, const Vec3& p) -> Vec3 {
     if (body < 0) return Vec3::Zero();
     const Pose &from = w.kinematics.X_WB[body], &to = w.after.X_WB[body];
-    return to.p + to.R * (from.R.transpose() * (p - from.p)) - p - h * point_velocity(model, w.kinematics, w.V, body, p);
+    return to.p + to.R * (from.R.transpose() * (p - from.p)) - p -
+           h * point_velocity(model, w.kinematics, w.V, body, p);
   };
   bool any = false;
   for (std::size_t i = 0; i < w.contacts.points.size(); ++i) {

@@ -36,8 +36,8 @@ void compute_motion(const Model& model, const Kinematics& kinematics, const Mat6
 /// Whether anything that touches turns or passes by so far that other points of it may have met; w.swings says what.
 [[nodiscard]] bool may_swing(const Model& model, const StepOptions& options, StepWorkspace& workspace);
 
-/// Overlaps of w.swings that the answer leads to, other than those it began with, become contacts: between the points that would
-/// meet, as far apart as they are now. False if there are none.
+/// Overlaps of w.swings that the answer leads to, other than those it began with, become contacts: between the points
+/// that would meet, as far apart as they are now. False if there are none.
 [[nodiscard]] bool look_ahead(const Model& model, const StepOptions& options, StepWorkspace& workspace);
 
 }  // namespace almond

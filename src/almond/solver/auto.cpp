@@ -15,7 +15,8 @@ constexpr double kCheap = 5.0;                                   // price up to 
 constexpr double kChanged = 0.02;                                // natural map of a start that is worth a new look
 constexpr double kAffordable = 20.0;                             // price up to which that look is taken
 constexpr std::size_t kCrowd = 500;                              // nodes
-constexpr double kMostEffort = 1e5;                              // SubADMM iterations of one round
+constexpr double kEffort = 30.0;                                 // SubADMM iterations of the first round, by price,
+constexpr double kMostEffort = 1e5;                              // and of any
 constexpr double kSuspicious = 1e-3;                             // natural map after a round that may be a jam
 constexpr int kJamEffort = 2000;                                 // SubADMM iterations that show a jam
 constexpr unsigned kSpnJam = 1, kCanalJam = 2, kSubAdmmJam = 4;  // who saw a jam
@@ -166,7 +167,7 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
     }
     if (ws.newton_price == 0.0) ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
     monitor.newton_price = ws.newton_price;
-    ws.effort = static_cast<int>(std::clamp(10.0 * ws.newton_price, 30.0, kMostEffort));
+    ws.effort = static_cast<int>(std::clamp(kEffort * ws.newton_price, kEffort, kMostEffort));
     ws.jams = 0;
     ws.canal_done = false;
   }

@@ -10,7 +10,8 @@
 namespace almond {
 namespace {
 
-int padded(int dofs) { return (dofs + 3) / 4 * 4; }
+/// Whole registers, but for what fits into half of one.
+int padded(int dofs) { return dofs <= kLanes / 2 ? kLanes / 2 : pad_lanes(dofs); }
 
 int find_root(std::vector<int>& parent, int i) {
   while (parent[i] != i) {
@@ -76,7 +77,7 @@ void append_row_data(const ContactProblem& problem, int scalar_index, Island& is
 void clear(Island& island) {
   island.nodes.clear();
   island.constraints.clear();
-  for (std::vector<double>* x : {&island.U, &island.b, &island.J, &island.e, &island.q, &island.mu, &island.compliance,
+  for (std::vector<double>* x : {&island.U, &island.b, &island.e, &island.q, &island.mu, &island.compliance,
                                  &island.lower, &island.upper, &island.W, &island.w_bar}) {
     x->clear();
   }
@@ -407,7 +408,7 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
       island.side_rows += node.side_rows;
       J_size += node.side_rows * node.ld;
     }
-    island.J.assign(J_size, 0.0);
+    island.J.resize(J_size);  // every row is written below
     for (Constraint& c : island.constraints) {
       for (int s = 0; s < c.num_sides; ++s) {
         const Node& node = island.nodes[c.node[s]];
@@ -429,9 +430,19 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
       const Node& node = island.nodes[c.node[into]];
       const MapConstMatr J = problem.J(sides[s], dim);
       const int at = options.whole ? ws.fill[sides[s].subsystem] : 0;
+      const int cols = static_cast<int>(J.cols());
       for (int r = 0; r < dim; ++r) {
-        double* row = &island.J[c.J[into] + r * node.ld + at];
-        for (int j = 0; j < J.cols(); ++j) row[j] += J(r, j);
+        double* row = &island.J[c.J[into] + r * node.ld];
+        const double* from = J.data() + r * cols;
+        if (s == into && node.ld == kLanes && cols == 6) {  // a rigid body: no call for so few numbers
+          lanes_at(row) = Lanes{from[0], from[1], from[2], from[3], from[4], from[5], 0.0, 0.0};
+        } else if (s == into) {
+          std::fill(row, row + at, 0.0);
+          std::copy(from, from + cols, row + at);
+          std::fill(row + at + cols, row + node.ld, 0.0);
+        } else {
+          for (int j = 0; j < cols; ++j) row[at + j] += from[j];
+        }
       }
     }
     if (dim == 3) {

@@ -44,17 +44,12 @@ void multiply_J(const Island& island, const double* v, double* side) {
       multiply_body(J, x, node.side_rows, out);
       continue;
     }
-    const int ld = node.ld;
-    for (int r = 0; r < node.side_rows; ++r, J += ld) {
-      double a0 = 0.0, a1 = 0.0, a2 = 0.0, a3 = 0.0;
-      for (int j = 0; j < ld; j += 4) {
-        a0 += J[j] * x[j];
-        a1 += J[j + 1] * x[j + 1];
-        a2 += J[j + 2] * x[j + 2];
-        a3 += J[j + 3] * x[j + 3];
-      }
-      out[r] = (a0 + a1) + (a2 + a3);
+    if (node.ld > kLanes) {
+      multiply_transposed(J, node.ld, node.ld, node.side_rows, x, out);
+      continue;
     }
+    for (int r = 0; r < node.side_rows; ++r, J += node.ld)
+      out[r] = (J[0] * x[0] + J[1] * x[1]) + (J[2] * x[2] + J[3] * x[3]);
   }
 }
 
@@ -67,15 +62,14 @@ void multiply_JT(const Island& island, const double* side, bool add_b, double* o
   for (const Node& node : island.nodes) {
     const double* J = &island.J[node.J_begin];
     double* g = out + node.v_begin;
-    const int ld = node.ld;
-    if (ld == kLanes) {
-      add_body_transposed(J, side + node.side_begin, node.side_rows, g);
-      continue;
-    }
-    for (int r = 0; r < node.side_rows; ++r, J += ld) {
-      const double s = side[node.side_begin + r];
-      if (s == 0.0) continue;
-      for (int j = 0; j < ld; ++j) g[j] += s * J[j];
+    const double* s = side + node.side_begin;
+    if (node.ld == kLanes) {
+      add_body_transposed(J, s, node.side_rows, g);
+    } else if (node.ld > kLanes) {
+      combine_columns(J, node.ld, node.side_rows, s, g, g);
+    } else {
+      for (int r = 0; r < node.side_rows; ++r, J += node.ld)
+        for (int j = 0; j < kLanes / 2; ++j) g[j] += s[r] * J[j];
     }
   }
 }
@@ -103,10 +97,15 @@ Residuals measure(const Island& island, const double* lambda, MeasureWorkspace& 
   ws.side.resize(island.side_rows);
   ws.v.resize(island.v_size);
   ws.w.resize(island.rows);
-  scatter_rows(island, lambda, ws.side.data());
-  multiply_JT(island, ws.side.data(), true, ws.v.data());
-  multiply_J(island, ws.v.data(), ws.side.data());
-  gather_sides(island, ws.side.data(), true, ws.w.data());
+  if (std::all_of(lambda, lambda + island.rows, [](double x) { return x == 0.0; })) {
+    ws.v = island.b;
+    ws.w = island.q;
+  } else {
+    scatter_rows(island, lambda, ws.side.data());
+    multiply_JT(island, ws.side.data(), true, ws.v.data());
+    multiply_J(island, ws.v.data(), ws.side.data());
+    gather_sides(island, ws.side.data(), true, ws.w.data());
+  }
 
   Residuals sum;
   for (int i = 0; i < island.num_contacts; ++i) {

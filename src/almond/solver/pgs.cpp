@@ -18,26 +18,6 @@ constexpr int kClockVisits = 500;       // or as many visits of constraints
 constexpr int kIdleSweeps = 20000;      // without progress before it gives up
 constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 
-/// w += J v (3 rows) of one side.
-inline void add_velocity(const double* J, const double* v, int ld, double* w) {
-  for (int r = 0; r < 3; ++r, J += ld) {
-    double a0 = 0.0, a1 = 0.0, a2 = 0.0, a3 = 0.0;
-    for (int j = 0; j < ld; j += 4) {
-      a0 += J[j] * v[j];
-      a1 += J[j + 1] * v[j + 1];
-      a2 += J[j + 2] * v[j + 2];
-      a3 += J[j + 3] * v[j + 3];
-    }
-    w[r] += (a0 + a1) + (a2 + a3);
-  }
-}
-
-/// v += Jᵀd of one side.
-inline void add_impulse(const double* J, const double* d, int ld, double* v) {
-  const double *J1 = J + ld, *J2 = J1 + ld;
-  for (int j = 0; j < ld; ++j) v[j] += d[0] * J[j] + d[1] * J1[j] + d[2] * J2[j];
-}
-
 /// Newton's step on the normal, then on the tangent with the normal already moved; d is the change of λ. False: none.
 inline bool step_contact(const Island& island, int i, double omega, const PgsWorkspace& ws, const double* w, double* l,
                          double* d) {
@@ -81,23 +61,43 @@ void sweep_bodies(const Island& island, int i, double omega, const PgsWorkspace&
     lanes_at(v1) += d[0] * lanes_at(J1) + d[1] * lanes_at(J1 + kLanes) + d[2] * lanes_at(J1 + 2 * kLanes);
 }
 
+/// Any two sides, of which one may be narrower than a register.
+void sweep_trees(const Island& island, int i, double omega, const PgsWorkspace& ws, double* v, double* lambda) {
+  const Constraint& c = island.constraints[i];
+  Lanes products[4] = {};
+  for (int s = 0; s < c.num_sides; ++s) {
+    const Node& node = island.nodes[c.node[s]];
+    const double *J = &island.J[c.J[s]], *x = v + node.v_begin;
+    if (node.ld < kLanes) {
+      for (int r = 0; r < 3; ++r)
+        for (int k = 0; k < node.ld; ++k) products[r][k] += J[r * node.ld + k] * x[k];
+      continue;
+    }
+    for (int k = 0; k < node.ld; k += kLanes)
+      for (int r = 0; r < 3; ++r) products[r] += lanes_at(J + r * node.ld + k) * lanes_at(x + k);
+  }
+  double w[4], d[3];
+  add_lanes(products, w);
+  for (int r = 0; r < 3; ++r) w[r] += island.e[3 * i + r];
+  if (!step_contact(island, i, omega, ws, w, lambda + 3 * i, d)) return;
+  for (int s = 0; s < c.num_sides; ++s) {
+    const Node& node = island.nodes[c.node[s]];
+    const double *J0 = &island.J[c.J[s]], *J1 = J0 + node.ld, *J2 = J1 + node.ld;
+    double* x = v + node.v_begin;
+    if (node.ld < kLanes) {
+      for (int k = 0; k < node.ld; ++k) x[k] += d[0] * J0[k] + d[1] * J1[k] + d[2] * J2[k];
+      continue;
+    }
+    for (int k = 0; k < node.ld; k += kLanes)
+      lanes_at(x + k) += d[0] * lanes_at(J0 + k) + d[1] * lanes_at(J1 + k) + d[2] * lanes_at(J2 + k);
+  }
+}
+
 void sweep_contact(const Island& island, int i, double omega, const PgsWorkspace& ws, double* v, double* lambda) {
   const Constraint& c = island.constraints[i];
   const Node &first = island.nodes[c.node[0]], &second = island.nodes[c.node[c.num_sides - 1]];
-  if (first.ld == kLanes && second.ld == kLanes && (c.num_sides == 1 || c.node[0] != c.node[1])) {
-    sweep_bodies(island, i, omega, ws, v, lambda);
-    return;
-  }
-  double w[3] = {island.e[3 * i], island.e[3 * i + 1], island.e[3 * i + 2]}, d[3];
-  for (int s = 0; s < c.num_sides; ++s) {
-    const Node& node = s == 0 ? first : second;
-    add_velocity(&island.J[c.J[s]], v + node.v_begin, node.ld, w);
-  }
-  if (!step_contact(island, i, omega, ws, w, lambda + 3 * i, d)) return;
-  for (int s = 0; s < c.num_sides; ++s) {
-    const Node& node = s == 0 ? first : second;
-    add_impulse(&island.J[c.J[s]], d, node.ld, v + node.v_begin);
-  }
+  const bool bodies = first.ld == kLanes && second.ld == kLanes && (c.num_sides == 1 || c.node[0] != c.node[1]);
+  bodies ? sweep_bodies(island, i, omega, ws, v, lambda) : sweep_trees(island, i, omega, ws, v, lambda);
 }
 
 void sweep_row(const Island& island, int i, double omega, double* v, double* lambda) {
