@@ -131,12 +131,18 @@ void write_output(const std::string& path, const std::string& bytes) {
   }
 }
 
-Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
+Progress::Progress(double line_every_s) : terminal_(isatty(STDERR_FILENO) != 0), line_every_s_(line_every_s) {}
 
 Progress::~Progress() { clear(); }
 
 void Progress::show(const std::string& text) {
-  if (!terminal_) return;
+  if (!terminal_) {
+    const double now = 1e-3 * watch_.elapsed_ms();
+    if (!std::isfinite(line_every_s_) || now < next_line_s_) return;
+    next_line_s_ = now + line_every_s_;
+    std::fprintf(stderr, "%s\n", text.c_str());
+    return;
+  }
   // A line that wraps could not be overwritten.
   winsize size{};
   const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;

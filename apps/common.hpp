@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "almond/base/timer.hpp"
 #include "almond/solver/result.hpp"
 
 namespace CLI {
@@ -27,10 +28,11 @@ void check_budget(double budget_ms);
 /// Writes to standard output for "-", else under a temporary name that is then renamed. Empty: nothing.
 void write_output(const std::string& path, const std::string& bytes);
 
-/// One line on standard error that is overwritten; silent when that is not a terminal.
+/// One line on standard error that is overwritten. When that is not a terminal: silent, or a line of its own at once
+/// and then every `line_every_s` seconds.
 class Progress {
  public:
-  Progress();
+  explicit Progress(double line_every_s = kInfinity);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -40,6 +42,9 @@ class Progress {
  private:
   bool terminal_;
   bool shown_ = false;
+  double line_every_s_;
+  double next_line_s_ = 0.0;  // on the watch
+  Stopwatch watch_;
 };
 
 /// Colours on standard output: only on a terminal, and not under NO_COLOR.

@@ -12,17 +12,18 @@
 namespace almond::app {
 namespace {
 
-std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
+std::string suggestion(const std::string& word, const std::vector<std::string>& known, const std::string& before = "") {
   const std::string near = nearest_name(word, known);
-  return near.empty() ? "" : " (did you mean " + near + "?)";
+  return near.empty() ? "" : " (did you mean " + before + near + "?)";
 }
 
-std::vector<std::string> option_names(const CLI::App& command) {
+/// An option of nearly that name. Dashes are no likeness.
+std::string suggest_option(const std::string& word, const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
-  return names;
+  return suggestion(word.substr(std::min(word.find_first_not_of('-'), word.size())), names, "--");
 }
 
 /// One line for what CLI11 could not read.
@@ -31,7 +32,7 @@ std::string describe(const CLI::ParseError& error, const CLI::App& program) {
   const CLI::App& command = chosen.empty() ? program : *chosen.front();
   const std::string help = "; see almond " + (chosen.empty() ? "" : command.get_name() + " ") + "--help";
   for (const std::string& extra : program.remaining(true)) {
-    if (extra.rfind("-", 0) == 0) return extra + ": no such option" + suggestion(extra, option_names(command)) + help;
+    if (extra.rfind("-", 0) == 0) return extra + ": no such option" + suggest_option(extra, command) + help;
     return "unexpected argument " + quote(extra) + help;
   }
   std::string what = error.what();

@@ -274,7 +274,8 @@ Action add_run_command(CLI::App& command) {
   expect_whole(command.add_option("--steps", o->scene.steps, "number of steps (default: as long as the scene lasts)"));
   expect_file(command.add_option("--json", o->json, "write figures as JSON (-: standard output)"));
   expect_file(command.add_option("--trajectory", o->trajectory,
-                                 "write poses and velocities of all bodies at every step (.npz)"));
+                                 "write poses and velocities of all bodies at every step (.npz)"),
+              ".npz");
   expect_file(command.add_option("--replay", o->replay,
                                  "write a page that plays the run in any browser, whole in one file (.html)"),
               ".html");

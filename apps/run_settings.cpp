@@ -169,7 +169,10 @@ std::string ignored_text(const FileNotes& notes) {
 }
 
 scenes::LoadedScene make_scene(const SceneArguments& arguments) {
+  constexpr double kShortestStep = 1e-9, kLongestStep = 10.0;  // [s]
   require(!arguments.name.empty(), "run: no scene given; almond scenes lists them");
+  require(arguments.steps.value_or(1) >= 1,
+          "--steps " + std::to_string(arguments.steps.value_or(0)) + ": expected at least 1");
   const bool is_file = scenes::is_scene_file(arguments.name);
   require(is_file || !any_given(arguments.file),
           arguments.name + ": is no file (.urdf, .xml, .mjcf, .json), but an option for files is given");
@@ -213,11 +216,15 @@ scenes::LoadedScene make_scene(const SceneArguments& arguments) {
   set_if_given(arguments.theta, options.theta);
   for (const auto& [key, value] : step_options) set_step_option(key, value, options);
   for (const std::string& assignment : solver_settings) apply_setting(assignment, options.solver);
+  // Beyond these, what moves in a step is lost in the rounding of where things are.
+  require(
+      !(options.dt > 0.0) || (options.dt >= kShortestStep && options.dt <= kLongestStep) || !std::isfinite(options.dt),
+      arguments.name + ": dt is " + to_text(options.dt) + " s, expected " + to_text(kShortestStep) + " to " +
+          to_text(kLongestStep));
   // Another time step, given either way: as long as the scene lasts, in more or fewer of them.
   if (options.dt > 0.0)
     scene.steps = static_cast<int>(std::clamp(std::round(scene.steps * (usual_dt / options.dt)), 1.0, 1e9));
   set_if_given(arguments.steps, scene.steps);
-  require(scene.steps >= 1, "--steps " + std::to_string(scene.steps) + ": expected at least 1");
   return loaded;
 }
 

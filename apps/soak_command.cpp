@@ -41,6 +41,9 @@ struct Pair {
   std::uint64_t seed;
   /// What it has been given: its time, and a millisecond for each step, so that cheap cases do not get all steps.
   [[nodiscard]] double charge() const { return seconds + 1e-3 * static_cast<double>(result.steps); }
+  [[nodiscard]] double ms_per_step() const {
+    return 1e3 * seconds / static_cast<double>(std::max<std::int64_t>(1, result.steps + result.repeated));
+  }
 };
 
 /// Resident memory after what is free has gone back [kB]; 0 where the system does not say.
@@ -78,8 +81,7 @@ bench::Table make_table(const std::vector<Pair>& pairs) {
     };
     char deepest[32], price[32];
     std::snprintf(deepest, sizeof deepest, "%.2g", 1e3 * r.deepest);
-    std::snprintf(price, sizeof price, "%.2g",
-                  1e3 * pair.seconds / static_cast<double>(std::max<std::int64_t>(1, r.steps)));
+    std::snprintf(price, sizeof price, "%.2g", pair.ms_per_step());
     table.rows.push_back(
         {bench::text_cell(pair.which->name), bench::text_cell(almond::to_string(pair.solver)),
          bench::text_cell(count_text(r.steps)), bench::text_cell(count_text(r.pushes)),
@@ -97,9 +99,15 @@ std::string make_json(const std::vector<Pair>& pairs, const SoakResult& all, dou
     Json statuses, faults;
     for (std::size_t i = 0; i < r.status.size(); ++i) statuses[almond::to_string(static_cast<Status>(i))] = r.status[i];
     for (std::size_t i = 0; i < r.faults.size(); ++i) faults[to_string(static_cast<scenes::Fault>(i))] = r.faults[i];
-    return Json{{"steps", r.steps},          {"pushes", r.pushes}, {"contacts", r.contacts},
-                {"status", statuses},        {"jammed", r.jammed}, {"deepest_mm", 1e3 * r.deepest},
-                {"energy_excess", r.excess}, {"faults", faults}};
+    return Json{{"steps", r.steps},
+                {"repeated_steps", r.repeated},
+                {"pushes", r.pushes},
+                {"contacts", r.contacts},
+                {"status", statuses},
+                {"jammed", r.jammed},
+                {"deepest_mm", 1e3 * r.deepest},
+                {"energy_excess", r.excess},
+                {"faults", faults}};
   };
   Json json = {{"all", figures(all)},
                {"memory_kb_per_1000_steps", slope},  // null: not judged
@@ -109,7 +117,7 @@ std::string make_json(const std::vector<Pair>& pairs, const SoakResult& all, dou
     Json entry = figures(pair.result);
     entry["case"] = pair.which->name;
     entry["solver"] = almond::to_string(pair.solver);
-    entry["ms_per_step"] = 1e3 * pair.seconds / static_cast<double>(std::max<std::int64_t>(1, pair.result.steps));
+    entry["ms_per_step"] = pair.ms_per_step();
     json["cases"].push_back(entry);
   }
   for (const scenes::SoakFinding& finding : all.findings) json["findings"].push_back(finding.what);
@@ -118,7 +126,10 @@ std::string make_json(const std::vector<Pair>& pairs, const SoakResult& all, dou
 
 std::vector<Pair> make_pairs(SoakArguments& arguments) {
   std::vector<const scenes::SoakCase*> cases;
-  for (const std::string& name : arguments.cases) cases.push_back(&scenes::find_soak_case(name));
+  for (const std::string& name : arguments.cases) {
+    const scenes::SoakCase* found = &scenes::find_soak_case(name);
+    if (std::find(cases.begin(), cases.end(), found) == cases.end()) cases.push_back(found);  // named twice: once
+  }
   if (cases.empty()) {
     for (const scenes::SoakCase& entry : scenes::soak_cases()) {
       if (is_installed(entry))
@@ -138,73 +149,133 @@ std::vector<Pair> make_pairs(SoakArguments& arguments) {
   return pairs;
 }
 
-int run_soak_command(SoakArguments& arguments) {
-  constexpr double kTurnSeconds = 2.0, kRepeatSeconds = 1.0, kAllowedSlope = 1.0;
-  constexpr int kEpisode = 500;
-  require(arguments.steps >= 1, "--steps " + std::to_string(arguments.steps) + ": expected at least 1");
-  check_output("--json", arguments.json);
-  std::vector<Pair> pairs = make_pairs(arguments);
-  const InterruptGuard interrupt;
-  Progress progress;
+/// Runs all pairs, as long as there are steps left and nobody interrupts.
+class Soak {
+ public:
+  Soak(const SoakArguments& arguments, std::vector<Pair> all_pairs)
+      : pairs(std::move(all_pairs)),
+        steps_(arguments.steps),
+        share_(std::max<std::int64_t>(1, arguments.steps / static_cast<std::int64_t>(pairs.size()))) {}
+
+  /// First each pair over and over with 1, 2 and 4 threads; then whoever has not had the fewest steps that each gets,
+  /// for as long as it takes; then whoever has had least.
+  void run(int repeat_steps) {
+    for (Pair& pair : pairs)
+      if (goes_on() && repeat_steps > 0)
+        turn(pair, [&] {
+          const int steps = limited(pair, std::min<std::int64_t>(repeat_steps, share_));
+          return check_repeats(*pair.which, pair.solver, pair.seed++, steps, within(pair, kRepeatSeconds, 1));
+        });
+    while (goes_on()) {
+      const auto starved = std::find_if(pairs.begin(), pairs.end(), [&](const Pair& p) { return missing(p) > 0; });
+      const auto least = std::min_element(pairs.begin(), pairs.end(),
+                                          [](const Pair& a, const Pair& b) { return a.charge() < b.charge(); });
+      Pair& pair = starved != pairs.end() ? *starved : *least;
+      turn(pair, [&] {
+        return run_soak(*pair.which, pair.solver, pair.seed++, limited(pair, kEpisode), 1,
+                        within(pair, kTurnSeconds, missing(pair)));
+      });
+      // By then every pair has run, and what is kept for good (shapes, tables) is there.
+      if (starved == pairs.end() && 2 * all.steps >= steps_) memory.add(static_cast<double>(all.steps), resident_kb());
+    }
+    progress_.clear();
+  }
+
+  static constexpr int kEpisode = 500, kFewest = 100;
+  std::vector<Pair> pairs;
   SoakResult all;
   MemorySlope memory;
-  const auto turn = [&](Pair& pair, const auto& work) {
-    progress.show(pair.which->name + ", " + almond::to_string(pair.solver) + ": " + count_text(all.steps) + " of " +
-                  count_text(arguments.steps) + " steps, " + count_text(all.num_faults()) + " faults");
+  const InterruptGuard interrupt;
+
+ private:
+  static constexpr double kTurnSeconds = 2.0, kRepeatSeconds = 1.0, kLineEverySeconds = 30.0, kShowEveryMs = 1000.0;
+
+  [[nodiscard]] bool goes_on() const { return all.steps < steps_ && !interrupt.raised(); }
+  /// Steps that it lacks of those that each pair gets.
+  [[nodiscard]] std::int64_t missing(const Pair& pair) const {
+    return std::max<std::int64_t>(0, std::min<std::int64_t>(kFewest, share_) - pair.result.steps);
+  }
+  /// Of these steps, those that are left when the other pairs get what they lack.
+  [[nodiscard]] int limited(const Pair& pair, std::int64_t steps) const {
+    std::int64_t left = steps_ - all.steps + missing(pair);
+    for (const Pair& each : pairs) left -= missing(each);
+    return static_cast<int>(std::clamp<std::int64_t>(left, 1, steps));
+  }
+
+  template <class Work>
+  void turn(Pair& pair, const Work& work) {
+    show(pair);
     const Stopwatch watch;
     const SoakResult result = work();
     pair.seconds += 1e-3 * watch.elapsed_ms();
     pair.result.add(result);
     all.add(result);
-  };
-  const auto go_on = [&] { return all.steps < arguments.steps && !interrupt.raised(); };
-  // From the first step on: to make a scene may take longer than a turn.
-  const auto within = [&interrupt](double seconds) {
-    return [&interrupt, seconds, watch = std::optional<Stopwatch>()](const Simulation&) mutable {
-      if (!watch) watch.emplace();
-      return watch->elapsed_ms() < 1e3 * seconds && !interrupt.raised();
-    };
-  };
-  // First each pair once, over and over with 1, 2 and 4 threads; then whoever has had least.
-  for (Pair& pair : pairs)
-    if (go_on() && arguments.repeat_steps > 0)
-      turn(pair, [&] {
-        return check_repeats(*pair.which, pair.solver, pair.seed++, arguments.repeat_steps, within(kRepeatSeconds));
-      });
-  while (go_on()) {
-    Pair& pair = *std::min_element(pairs.begin(), pairs.end(),
-                                   [](const Pair& a, const Pair& b) { return a.charge() < b.charge(); });
-    const auto left = static_cast<int>(std::min<std::int64_t>(kEpisode, arguments.steps - all.steps));
-    turn(pair, [&] { return run_soak(*pair.which, pair.solver, pair.seed++, left, 1, within(kTurnSeconds)); });
-    // By then every pair has run, and what is kept for good (shapes, tables) is there.
-    if (2 * all.steps >= arguments.steps) memory.add(static_cast<double>(all.steps), resident_kb());
   }
-  progress.clear();
-  const double slope = memory.value();
-  std::FILE* out = arguments.json == "-" ? stderr : stdout;
-  std::fputs(bench::to_text(make_table(pairs), arguments.json != "-" && use_colour()).c_str(), out);
+
+  /// From the first step on: to make a scene may take longer than a turn. Longer where `steps` take longer.
+  [[nodiscard]] std::function<bool(Simulation&)> within(const Pair& pair, double seconds, std::int64_t steps) {
+    return [this, &pair, seconds, steps, watch = std::optional<Stopwatch>()](const Simulation& sim) mutable {
+      if (!watch) watch.emplace();
+      if (since_shown_.elapsed_ms() > kShowEveryMs) show(pair);
+      return (watch->elapsed_ms() < 1e3 * seconds || sim.state().steps < steps) && !interrupt.raised();
+    };
+  }
+
+  void show(const Pair& pair) {
+    progress_.show(pair.which->name + ", " + almond::to_string(pair.solver) + ": " + count_text(all.steps) + " of " +
+                   count_text(steps_) + " steps, " + count_text(all.num_faults()) + " faults");
+    since_shown_.restart();
+  }
+
+  std::int64_t steps_, share_;
+  Progress progress_{kLineEverySeconds};
+  Stopwatch since_shown_;
+};
+
+void print_summary(const Soak& soak, std::FILE* out) {
+  const SoakResult& all = soak.all;
   for (const scenes::SoakFinding& finding : all.findings) std::fprintf(out, "%s\n", finding.what.c_str());
   if (!all.findings.empty())
     std::fprintf(out, "One of them again: almond soak CASE --solver SOLVER --seed SEED --repeat-steps 0 --steps %d\n",
-                 kEpisode);
+                 Soak::kEpisode);
   std::fprintf(out, "\n%lld steps, %lld contacts, %lld pushes; %lld steps not solved, each with its status\n",
                static_cast<long long>(all.steps), static_cast<long long>(all.contacts),
                static_cast<long long>(all.pushes), static_cast<long long>(all.steps - all.status[0]));
+  std::fprintf(out, "%lld more in runs that were repeated, not counted above\n", static_cast<long long>(all.repeated));
   for (std::size_t i = 0; i < all.faults.size(); ++i)
     std::fprintf(out, "%-20s %lld\n", to_string(static_cast<scenes::Fault>(i)), static_cast<long long>(all.faults[i]));
+  const MemorySlope& memory = soak.memory;
   if (memory.n < MemorySlope::kFewest)
     std::fprintf(out, "memory               not judged: the second half of the steps took %.0f turns only\n", memory.n);
   else
-    std::fprintf(out, "memory               %.3g kB per 1000 steps, over %.0f turns\n", slope, memory.n);
-  write_output(arguments.json, make_json(pairs, all, slope));
-  const auto untouched =
-      std::count_if(pairs.begin(), pairs.end(), [](const Pair& pair) { return pair.result.steps == 0; });
+    std::fprintf(out, "memory               %.3g kB per 1000 steps, over %.0f turns\n", memory.value(), memory.n);
+  std::int64_t fewest = all.steps, untouched = 0;
+  for (const Pair& pair : soak.pairs) {
+    fewest = std::min(fewest, pair.result.steps);
+    untouched += pair.result.steps == 0 ? 1 : 0;
+  }
+  std::fprintf(out, "%zu cases with a solver, each with at least %lld steps\n", soak.pairs.size(),
+               static_cast<long long>(fewest));
   if (untouched > 0)
-    std::fprintf(out, "%lld of %zu cases with a solver had no step: too few steps for all\n",
-                 static_cast<long long>(untouched), pairs.size());
-  if (interrupt.raised()) std::fprintf(out, "interrupted: these are the steps until then\n");
-  if (interrupt.raised()) return kInterrupted;
-  return all.num_faults() == 0 && !(slope > kAllowedSlope) ? kDone : kWorkFailed;
+    std::fprintf(out, "%lld of them had no step: too few steps for all\n", static_cast<long long>(untouched));
+  if (soak.interrupt.raised()) std::fprintf(out, "interrupted: these are the steps until then\n");
+}
+
+int run_soak_command(SoakArguments& arguments) {
+  constexpr double kAllowedSlope = 1.0;
+  require(arguments.steps >= 1, "--steps " + std::to_string(arguments.steps) + ": expected at least 1");
+  require(arguments.repeat_steps >= 0,
+          "--repeat-steps " + std::to_string(arguments.repeat_steps) + ": expected at least 0");
+  check_output("--json", arguments.json);
+  Soak soak(arguments, make_pairs(arguments));
+  soak.run(arguments.repeat_steps);
+  const double slope = soak.memory.value();
+  std::FILE* out = arguments.json == "-" ? stderr : stdout;
+  std::fputs(bench::to_text(make_table(soak.pairs), arguments.json != "-" && use_colour()).c_str(), out);
+  print_summary(soak, out);
+  write_output(arguments.json, make_json(soak.pairs, soak.all, slope));
+  if (soak.interrupt.raised()) return kInterrupted;
+  return soak.all.num_faults() == 0 && !(slope > kAllowedSlope) ? kDone : kWorkFailed;
 }
 
 }  // namespace
@@ -212,7 +283,9 @@ int run_soak_command(SoakArguments& arguments) {
 Action add_soak_command(CLI::App& command) {
   const auto o = std::make_shared<SoakArguments>();
   command.add_option("CASE", o->cases, "cases by name (default: all)");
-  expect_whole(command.add_option("--steps", o->steps, "in all (default 1e6)"));
+  expect_whole(command.add_option("--steps", o->steps,
+                                  "in all, repeats not counted (default 1e6); each case has at least 100 of them with "
+                                  "each solver, or its share where there are fewer"));
   expect_whole(command.add_option("--repeat-steps", o->repeat_steps,
                                   "of the runs that are repeated with 1, 2 and 4 threads (default 30; 0: none is)"));
   expect_seed(command.add_option("--seed", o->seed, "of the first episode of each case (default 0)"));

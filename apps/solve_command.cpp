@@ -54,18 +54,31 @@ struct Outcome {
   bench::Run run;  // with the curve, when a trace is wanted
 };
 
-std::vector<Job> load_jobs(const SolveOptions& options) {
+Job load_job(const std::string& file) {
+  Job job;
+  job.file = file;
+  job.name = fs::path(file).stem().string();
+  LoadReport report;
+  job.problem = load_problem(file, &report);
+  job.notes = report.notes;
+  for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s: %s\n", file.c_str(), note.c_str());
+  return job;
+}
+
+/// One of several that cannot be read is told, counted and left out.
+std::vector<Job> load_jobs(const SolveOptions& options, int& unread) {
+  const std::vector<std::string> files = expand_inputs(options.files);
   std::vector<Job> jobs;
-  for (const std::string& file : expand_inputs(options.files)) {
-    Job job;
-    job.file = file;
-    job.name = fs::path(file).stem().string();
-    LoadReport report;
-    job.problem = load_problem(file, &report);
-    job.notes = report.notes;
-    for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s: %s\n", file.c_str(), note.c_str());
-    jobs.push_back(std::move(job));
+  for (const std::string& file : files) {
+    try {
+      jobs.push_back(load_job(file));
+    } catch (const Error& error) {
+      if (files.size() == 1) throw;
+      std::fprintf(stderr, "almond: %s\n", error.what());
+      ++unread;
+    }
   }
+  require(!jobs.empty(), "solve: none of the " + std::to_string(files.size()) + " files can be read");
   return jobs;
 }
 
@@ -305,7 +318,8 @@ int run_solve(SolveOptions& options) {
   require(!options.files.empty(), "solve: no problem file given");
   require(options.repeats == kAsNeeded || options.repeats > 0,
           "--repeats " + std::to_string(options.repeats) + ": expected at least 1");
-  const std::vector<Job> jobs = load_jobs(options);
+  int unread = 0;
+  const std::vector<Job> jobs = load_jobs(options, unread);
   check_outputs(options, jobs);
   const bool want_curve = !options.trace.empty() || !options.html.empty() || !options.png.empty();
 
@@ -337,6 +351,10 @@ int run_solve(SolveOptions& options) {
   if (!options.png.empty()) {
     const std::vector<bench::Plot> plots = bench::curve_plots(curves_of(outcomes), longest_ms(outcomes));
     write_output(options.png, bench::to_png(bench::to_sheet(plots, std::min<int>(3, static_cast<int>(plots.size())))));
+  }
+  if (unread > 0) {
+    std::fprintf(stderr, "almond: %d of %zu files could not be read\n", unread, unread + jobs.size());
+    return kBadInput;
   }
   if (!options.strict) return kDone;
   for (const Outcome& o : outcomes) {

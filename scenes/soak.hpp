@@ -18,7 +18,7 @@ struct SoakCase {
 [[nodiscard]] const std::vector<SoakCase>& soak_cases();
 /// False where the files of its robot are not here.
 [[nodiscard]] bool is_installed(const SoakCase& which);
-/// Throws Error with the nearest known name.
+/// Throws Error with the nearest known name, or all.
 [[nodiscard]] const SoakCase& find_soak_case(const std::string& name);
 
 /// What a step must never do; how often each was seen.
@@ -45,6 +45,7 @@ struct SoakFinding {
 
 struct SoakResult {
   std::int64_t steps = 0, pushes = 0, contacts = 0;
+  std::int64_t repeated = 0;             // steps that were done again, to compare; in none of the other counts
   std::array<std::int64_t, 6> status{};  // steps, by Status
   std::int64_t jammed = 0;
   double deepest = 0.0;        // [m], in steps whose forerunners were all solved
@@ -68,7 +69,7 @@ struct SoakResult {
                                   int threads = 1, const std::function<bool(Simulation&)>& go_on = {});
 
 /// Runs the same again, alone and with 2 and 4 threads, and compares the bits of the states at the end. The first run,
-/// which `go_on` may cut short, says how many steps the others do.
+/// which `go_on` may cut short, says how many steps the others do, and is the one whose figures count.
 [[nodiscard]] SoakResult check_repeats(const SoakCase& which, SolverKind solver, std::uint64_t seed, int steps,
                                        const std::function<bool(Simulation&)>& go_on = {});
 

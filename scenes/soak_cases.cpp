@@ -45,8 +45,10 @@ const SoakCase& find_soak_case(const std::string& name) {
     names.push_back(entry.name);
   }
   const std::string near = nearest_name(name, names);
-  throw Error("no case of the soak is called " + quote(name) +
-              (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+  std::string list;
+  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
+  throw Error("no case of the soak is called " + quote(name) + "; " +
+              (near.empty() ? "expected one of " + list : "did you mean " + quote(near) + "?"));
 }
 
 }  // namespace almond::scenes

@@ -1,5 +1,7 @@
 """Bad input gets one line, exit 2, and never destroys an earlier output."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,8 @@ def complaint(result):
         (["bench", "fclib", "{folder}", "--peers", "sicconos"], "did you mean siconos?"),
         (["demo", "--html", "{folder}/nowhere/page.html"], "nowhere"),
         (["demo", "--budget-ms", "0"], "--budget-ms"),
+        (["bench", "nut", "--steps", "0"], "--steps: no such option; see almond bench --help"),
+        (["bench", "nut", "--quik"], "--quik: no such option (did you mean --quick?)"),
     ],
 )
 def test_one_line_and_exit_2(almond, problem_file, arguments, expected):
@@ -92,6 +96,20 @@ def test_a_failed_run_leaves_earlier_outputs_alone(almond, problem_file, tmp_pat
     assert sorted(p.name for p in tmp_path.glob("out*")) == ["out.json"]
 
 
+def test_one_broken_file_of_a_folder_is_told_and_left_out(almond, problem_file, tmp_path):
+    (tmp_path / "a.npz").write_bytes(problem_file.read_bytes()[:100])
+    (tmp_path / "z.json").write_text("{")
+    output = tmp_path / "out.txt"
+    result = almond("solve", tmp_path, "--json", output)
+    assert result.code == 2
+    assert [entry["file"] for entry in json.loads(output.read_text())] == [str(problem_file)]
+    lines = result.err.splitlines()
+    assert len(lines) == 3 and "a.npz" in lines[0] and "z.json" in lines[1] and lines[2] == "almond: 2 of 3 files could not be read"
+    problem_file.unlink()
+    result = almond("solve", tmp_path)
+    assert result.code == 2 and result.err.splitlines()[-1] == "almond: solve: none of the 2 files can be read"
+
+
 def test_full_device_is_reported(almond, problem_file):
     result = almond("solve", problem_file, "--json", "/dev/full")
     assert result.code == 2 and "/dev/full" in result.err
@@ -117,3 +135,16 @@ def test_mjcf_that_is_a_part_of_itself_is_refused(almond, tmp_path, names):
     if "built without MuJoCo" in result.err:
         pytest.skip("built without MuJoCo")
     assert result.code == 2 and "has itself as a part" in result.err
+
+
+def test_mjcf_that_multiplies_by_attaching_is_refused_before_memory_is_taken(almond, tmp_path):
+    for i in range(40):
+        (tmp_path / f"m{i}.xml").write_text(f"""<mujoco><asset><model name="n" file="m{i + 1}.xml"/></asset>
+          <worldbody><body name="b"><geom size="1"/>
+          <frame><attach model="n" body="b" prefix="p"/></frame><frame><attach model="n" body="b" prefix="q"/></frame></body></worldbody></mujoco>""")
+    (tmp_path / "m40.xml").write_text('<mujoco><worldbody><body name="b"><geom size="1"/></body></worldbody></mujoco>')
+    result = almond("run", tmp_path / "m0.xml", "--steps", 1, timeout=30)
+    if "built without MuJoCo" in result.err:
+        pytest.skip("built without MuJoCo")
+    assert result.code == 2 and len(result.err.strip().splitlines()) == 1
+    assert "attach: up to here the model takes about " in result.err and "expected at most 4 GB" in result.err

@@ -40,7 +40,7 @@ def view():
 def open_view():
     """Bound to all addresses: port and token."""
     process, address = start("--host", "0.0.0.0")
-    found = re.fullmatch(r"http://localhost:(\d+)/\?token=([0-9a-f]{32})", address)
+    found = re.fullmatch(r"http://[^/]+:(\d+)/\?token=([0-9a-f]{32})", address)
     yield int(found[1]), found[2]
     end(process)
 
@@ -108,6 +108,75 @@ def test_requests_have_a_size_and_a_time(view):
     assert ask(view)[0] == 200
 
 
+@pytest.mark.parametrize("begun", [b"GET / HTTP/1.1\r\nHost: 127", b"", b"POST /api/command HTTP/1.1\r\nContent-Length: 60000\r\n\r\n{"])
+def test_half_requests_keep_nobody_out(view, begun):
+    """Three times as many connections that never say the rest as there are threads: each honest request is answered at once."""
+    crowd = []
+    try:
+        for _ in range(200):
+            crowd.append(socket.create_connection(("127.0.0.1", view)))
+            crowd[-1].sendall(begun)
+        for path in ("/", "/api/controls", "/api/scene"):
+            before = time.time()
+            assert ask(view, path)[0] == 200
+            assert time.time() - before < 5, path
+    finally:
+        for connection in crowd:
+            connection.close()
+
+
+def test_who_takes_no_answer_keeps_nobody_out(view):
+    """The page is larger than what a socket holds: the thread that sends it waits."""
+    crowd = []
+    for _ in range(200):
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", view))
+        connection.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\n\r\n".encode())
+        crowd.append(connection)
+    before = time.time()
+    assert ask(view, "/api/controls")[0] == 200
+    assert time.time() - before < 5
+    for connection in crowd:
+        connection.close()
+
+
+def test_refusals_say_why(view):
+    def last_line(answer):
+        assert answer.count(b"\r\n\r\n") == 1 and answer.endswith(b"\n"), answer
+        return answer.split(b"\r\n\r\n")[1].decode()
+
+    head = f"Host: 127.0.0.1:{view}\r\nConnection: close\r\n".encode()
+    assert last_line(raw(view, b"GET /nothing HTTP/1.1\r\n" + head + b"\r\n")) == "no such page or call\n"
+    long = b"POST /api/command HTTP/1.1\r\n" + head + b"Content-Type: application/json\r\nContent-Length: 70000\r\n\r\n" + b"x" * 70000
+    assert last_line(raw(view, long)) == "expected a body of at most 65536 bytes\n"
+    assert last_line(raw(view, b"nonsense\r\n\r\n")) == "expected a request of HTTP/1.1 that can be read\n"
+    for text in ("-1", "", "x", "1.5", "99999999999999999999"):
+        status, _, body = ask(view, "/api/problem.npz?step=" + text)
+        assert status == 400 and body.decode() == f'step "{text}": expected a whole number of at least 0\n'
+    status, _, body = ask(view, "/api/problem.npz?step=123456")
+    assert status == 409 and b"step 123456" in body
+    assert ask(view, "/api/scene", Host="example.org")[2].decode() == f'Host "example.org": expected 127.0.0.1:{view}\n'
+    assert ask(view, "/api/scene", Origin="http://example.org")[2].decode() == 'Origin "http://example.org": expected a page of this server, or none\n'
+
+
+@pytest.mark.parametrize("host, shown", [("::1", "[::1]"), ("0:0:0:0:0:0:0:1", "[0:0:0:0:0:0:0:1]"), ("127.0.0.2", "127.0.0.2"), ("localhost", "localhost")])
+def test_every_name_of_loopback_is_loopback(host, shown):
+    """No token, and the usual names are known: nobody else can reach it."""
+    process, address = start("--host", host)
+    try:
+        found = re.fullmatch(re.escape(f"http://{shown}:") + r"(\d+)/", address)
+        assert found, address
+        connection = http.client.HTTPConnection(host, int(found[1]), timeout=20)
+        for name, status in ((shown, 200), ("localhost", 200), ("127.0.0.1", 200), ("[::1]", 200), ("example.org", 403)):
+            connection.request("GET", "/api/controls", headers={"Host": f"{name}:{found[1]}"})
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == status, name
+    finally:
+        end(process)
+
+
 def test_headers_keep_other_pages_away(view):
     _, headers, _ = ask(view)
     assert headers["X-Frame-Options"] == "DENY" and "frame-ancestors 'none'" in headers["Content-Security-Policy"]
@@ -133,6 +202,55 @@ def test_token_where_others_can_reach_it(open_view):
     assert ask(port, "/api/controls", Authorization="Bearer " + token)[0] == 200
     # And still no other site's page.
     assert ask(port, "/api/scene", Cookie=pair, Origin="http://example.org")[0] == 403
+
+
+def own_address():
+    """Of this machine in its network, as it would reach another one; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+            return probe.getsockname()[0]
+        except OSError:
+            return None
+
+
+def test_address_with_the_token_can_be_reached():
+    """Bound to all addresses it prints one that others can use, and the token."""
+    process, address = start("--host", "0.0.0.0")
+    try:
+        found = re.fullmatch(r"http://([^/]+):(\d+)/\?token=([0-9a-f]{32})", address)
+        assert found and found[1] != "0.0.0.0" and (own_address() in (None, "127.0.0.1") or found[1] != "localhost")
+        connection = http.client.HTTPConnection(found[1].strip("[]"), int(found[2]), timeout=20)
+        connection.request("GET", "/?token=" + found[3])
+        assert connection.getresponse().status == 303
+    finally:
+        end(process)
+
+
+def test_bound_to_all_addresses_the_token_decides(open_view):
+    """Any name will do, since a machine has several that it does not know of; a page that rebinds one has no token."""
+    port, token = open_view
+    for name in (f"example.org:{port}", "example.org", f"127.0.0.1:{port}"):
+        assert ask(port, "/api/scene", Host=name)[0] == 401
+        assert ask(port, "/api/scene", Host=name, Authorization="Bearer " + token)[0] == 200
+        assert ask(port, "/api/scene", Host=name, Origin="http://other.org", Authorization="Bearer " + token)[0] == 403
+
+
+def test_bound_to_one_address_it_knows_its_name():
+    """There both are asked for: the name, and the token."""
+    host = own_address()
+    if host is None or host.startswith("127."):
+        pytest.skip("this machine has no address in a network")
+    process, address = start("--host", host)
+    try:
+        found = re.fullmatch(re.escape(f"http://{host}:") + r"(\d+)/\?token=([0-9a-f]{32})", address)
+        assert found, address
+        for name, token, status in ((host, found[2], 200), (host, "x", 401), ("example.org", found[2], 403), ("localhost", found[2], 403)):
+            connection = http.client.HTTPConnection(host, int(found[1]), timeout=20)
+            connection.request("GET", "/api/controls", headers={"Host": f"{name}:{found[1]}", "Authorization": "Bearer " + token})
+            assert connection.getresponse().status == status, (name, token)
+    finally:
+        end(process)
 
 
 def test_every_start_has_its_own_token(open_view):

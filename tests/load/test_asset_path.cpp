@@ -153,7 +153,10 @@ TEST_F(AssetPath, OddNamesAreRefused) {
   EXPECT_TRUE(contains(error_of("file:///a%00b", "ws"), "is no file name"));
   EXPECT_TRUE(contains(error_of(std::string(5000, 'a'), "ws"), "is no file name"));
   EXPECT_TRUE(contains(error_of(std::string(4000, 'a'), "ws"), "is not there"));
-  EXPECT_TRUE(contains(error_of("p", "ws"), "is not there"));  // a folder
+  EXPECT_EQ(error_of("p", "ws"), "\"p\": " + path("ws/p") + " is a folder, expected a file");
+  fs::create_symlink("/dev/zero", path("ws/zero.stl"));
+  EXPECT_EQ(error_of("zero.stl", "ws"),
+            "\"zero.stl\": " + path("ws/zero.stl") + " is a device or a pipe, expected a file");
   const std::string broken = error_of("a\n\x1b[31mb.stl", "ws");
   EXPECT_TRUE(contains(broken, "/a??[31mb.stl")) << broken;
   EXPECT_EQ(broken.find_first_of("\n\x1b"), std::string::npos) << broken;

@@ -339,7 +339,7 @@ TEST_F(Mjcf, HeightFieldsKeepTheirHeights) {
 }
 
 TEST_F(Mjcf, BrokenFilesAreNamed) {
-  EXPECT_NE(error_of("<worldbody><body></worldbody>").find("text: "), std::string::npos);
+  EXPECT_NE(error_of("<worldbody><body></worldbody>").find("text:1: "), std::string::npos);
   EXPECT_NE(error_of("<worldbody><bod/></worldbody>").find("bod"), std::string::npos);
   EXPECT_NE(error_of("<worldbody><body><joint/></body></worldbody>").find("mass"), std::string::npos);
   EXPECT_NE(error_of("<asset><mesh name='m' file='nowhere.stl'/></asset>").find("nowhere.stl"), std::string::npos);

@@ -81,6 +81,10 @@ TEST_F(Untrusted, MjcfNamesNoFileOutside) {
   EXPECT_SAYS(mjcf(R"(<mujoco><include file="inner.xml"/></mujoco>)"), "lies outside");
   // Its own, and those that the user opens.
   write_file(path("bot/own.stl"), SampleBox().stl_binary());
+  // An attached model's names start from its own folder.
+  std::filesystem::create_directories(path("bot/a/b"));
+  write_file(path("bot/a/b/part.xml"), R"(<mujoco><asset><mesh name="m" file="../../../secret.stl"/></asset>)" + body);
+  EXPECT_SAYS(mjcf(R"(<mujoco><asset><model name="p" file="a/b/part.xml"/></asset></mujoco>)"), "lies outside");
   EXPECT_EQ(mjcf(R"(<mujoco><asset><mesh name="m" file="own.stl"/></asset>)" + body), "");
   ModelBuilder builder;
   FileNotes notes;
@@ -131,6 +135,83 @@ TEST_F(Untrusted, MjcfClaimsNoMemory) {
       mjcf(
           R"(<mujoco><worldbody><replicate count="10000"><replicate count="10000"><geom size="1"/></replicate></replicate></worldbody></mujoco>)"),
       "copies");
+  // Outer copies count, also over the bounds of files, and so do those of grids.
+  write_file(path("bot/inner.xml"),
+             R"(<mujoco><worldbody><replicate count="10000"><geom size="1"/></replicate></worldbody></mujoco>)");
+  EXPECT_SAYS(
+      mjcf(
+          R"(<mujoco><worldbody><replicate count="10000"><include file="inner.xml"/></replicate></worldbody></mujoco>)"),
+      "inner.xml:1: replicate makes 1e+08 copies, expected at most 100000");
+  EXPECT_SAYS(
+      mjcf(
+          R"(<mujoco><worldbody><replicate count="1000"><flexcomp count="10 10 10"/></replicate></worldbody></mujoco>)"),
+      "flexcomp makes 1e+06 copies, expected at most 100000");
+  // Each of them is allowed, but not all together.
+  std::string fields;
+  for (int i = 0; i < 20; ++i)
+    fields += "<hfield name=\"h" + std::to_string(i) + R"(" nrow="8192" ncol="8192" size="1 1 1 1"/>)";
+  EXPECT_SAYS(mjcf("<mujoco><asset>" + fields + "</asset></mujoco>"), "expected at most 4 GB");
+  std::string geoms;
+  for (int i = 0; i < 100; ++i) geoms += R"(<geom size="1"/>)";
+  EXPECT_SAYS(mjcf(R"(<mujoco><worldbody><replicate count="90000">)" + geoms + "</replicate></worldbody></mujoco>"),
+              "expected at most 4 GB");
+}
+
+/// 30 small files, each with the next one in it twice.
+TEST_F(Untrusted, AttachedModelsDoNotMultiply) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  const auto model = [](int next, const std::string& attach) {
+    return "<mujoco><asset><model name=\"n\" file=\"m" + std::to_string(next) +
+           R"(.xml"/></asset><worldbody><body name="b"><geom size="1"/>)" + attach + "</body></worldbody></mujoco>";
+  };
+  const std::string twice =
+      R"(<frame><attach model="n" body="b" prefix="p"/></frame><frame><attach model="n" body="b" prefix="q"/></frame>)";
+  for (int i = 1; i < 30; ++i) write_file(path("bot/m" + std::to_string(i) + ".xml"), model(i + 1, twice));
+  write_file(path("bot/m30.xml"), R"(<mujoco><worldbody><body name="b"><geom size="1"/></body></worldbody></mujoco>)");
+  const std::string said = mjcf(model(1, ""));
+  EXPECT_SAYS(said, ".xml:1: attach: up to here the model takes about ");
+  EXPECT_SAYS(said, "expected at most 4 GB");
+  // The last ones of them are few enough.
+  EXPECT_EQ(mjcf(model(27, twice)), "");
+  // To name a model is to read it, with all that it names.
+  const std::string two =
+      R"(<mujoco><asset><model name="a" file="NEXT"/><model name="b" file="NEXT"/></asset></mujoco>)";
+  for (int i = 1; i < 30; ++i) {
+    std::string text = two;
+    for (std::size_t at = 0; (at = text.find("NEXT")) != std::string::npos;)
+      text.replace(at, 4, "m" + std::to_string(i + 1) + ".xml");
+    write_file(path("bot/m" + std::to_string(i) + ".xml"), text);
+  }
+  EXPECT_SAYS(mjcf(model(1, "")), ".xml:1: model: up to here the model takes about ");
+}
+
+TEST_F(Untrusted, MjcfHasNotTooManyFiles) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  std::string text = "<mujoco>";
+  for (int i = 0; i < 1001; ++i) {
+    write_file(path("bot/i" + std::to_string(i) + ".xml"), "<mujoco/>");
+    text += "<include file=\"i" + std::to_string(i) + ".xml\"/>";
+  }
+  EXPECT_SAYS(mjcf(text + "</mujoco>"), "is file 1001 of the model, expected at most 1000");
+}
+
+TEST_F(Untrusted, NeitherDeepNorHuge) {
+  std::string deep, objects;
+  for (int i = 0; i < 250; ++i) deep += "<body>", objects += "[";
+  EXPECT_SAYS(urdf("<robot name=\"r\">" + deep), "nested deeper");
+  if (have_mujoco()) EXPECT_SAYS(mjcf("<mujoco><worldbody>" + deep), "nested deeper");
+  EXPECT_SAYS(scene(R"({"almond_scene": 1, "objects": )" + objects), "more than 200 brackets inside each other");
+  write_file(path("bot/m.stl"), "solid");
+  std::filesystem::resize_file(path("bot/m.stl"), std::uintmax_t{513} << 20U);  // of nothing: it takes no place
+  EXPECT_SAYS(urdf(robot_with_mesh("m.stl")), "has 513 MB, expected at most 512 MB");
+}
+
+/// What is not looked through here is not given to MuJoCo, which would read what it names.
+TEST_F(Untrusted, MjcfIsReadHereBeforeMujocoReadsIt) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  EXPECT_SAYS(
+      mjcf(R"(<!DOCTYPE a [<!ENTITY b "c">]><mujoco><asset><mesh name="m" file="../secret.stl"/></asset></mujoco>)"),
+      "a DOCTYPE with definitions, expected none");
 }
 
 /// A member of zeros packed as tightly as deflate can, whatever its size: the checksum is not looked at before the

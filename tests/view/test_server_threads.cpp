@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <memory>
 #include <thread>
 
 #include "almond/view/server.hpp"
@@ -118,6 +120,21 @@ TEST(ServerThreads, ViewersThatComeAndGoAreServedOrDropped) {
   server.stop();
   const Viewer late(port);
   EXPECT_FALSE(late.open());
+}
+
+TEST(ServerThreads, HalfRequestsKeepNobodyOut) {
+  Server server("127.0.0.1", 0, "<!doctype html><p>page</p>", nullptr);
+  std::vector<std::unique_ptr<Viewer>> crowd;
+  for (int i = 0; i < 150; ++i) {
+    crowd.push_back(std::make_unique<Viewer>(server.port()));
+    crowd.back()->say("GET / HTTP/1.1\r\nHost: 127");
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const Viewer honest(server.port());
+  honest.say(make_request(server.port(), "GET /"));
+  EXPECT_TRUE(honest.hear(1 << 16).ends_with("<p>page</p>"));
+  // Of the 10 s that a request may take to come; a second is what it takes on a busy machine under a sanitizer.
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 8.0);
 }
 
 }  // namespace

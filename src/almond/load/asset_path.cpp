@@ -134,6 +134,13 @@ struct Search {
   [[nodiscard]] std::string result(const std::string& expected) const {
     if (found) return found->string();
     if (outside) check_may_read(*outside, name, folder, search);
+    for (const fs::path& path : tried) {
+      std::error_code code;
+      const fs::file_status there = fs::status(path, code);
+      require(!fs::exists(there), quote(name) + ": " + shown(path) + " is " +
+                                      (fs::is_directory(there) ? "a folder" : "a device or a pipe") +
+                                      ", expected a file");
+    }
     std::string places;
     constexpr std::size_t kMostPlaces = 20;
     for (std::size_t i = 0; i < std::min(tried.size(), kMostPlaces); ++i)

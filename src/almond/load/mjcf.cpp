@@ -283,10 +283,8 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& fol
 MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOptions& options, FileNotes& notes) {
   const std::string parent = std::filesystem::path(path).parent_path().string(), folder = parent.empty() ? "." : parent;
   std::error_code code;
-  std::string misread;
-  if (std::filesystem::is_regular_file(path, code)) misread = check_mjcf(read_file(path), path, folder, options.search);
+  if (std::filesystem::is_regular_file(path, code)) check_mjcf(read_file(path), path, folder, options.search);
   const MujocoModel m = compile_mjcf_file(path, notes);
-  require(misread.empty(), misread);
   try {
     return convert(*m, builder, folder, options, notes);
   } catch (const Error& error) {
@@ -296,9 +294,8 @@ MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOpti
 
 MjcfFile add_mjcf_text(ModelBuilder& builder, const std::string& text, const std::string& folder,
                        const FileOptions& options, FileNotes& notes) {
-  const std::string misread = check_mjcf(text, "text", folder, options.search);
+  check_mjcf(text, "text", folder, options.search);
   const MujocoModel m = compile_mjcf_text(text, folder, "text", notes);
-  require(misread.empty(), misread);
   return convert(*m, builder, folder, options, notes);
 }
 

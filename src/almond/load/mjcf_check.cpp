@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -25,6 +26,9 @@ namespace fs = std::filesystem;
 constexpr double kMostCells = 1 << 26, kMostCopies = 1e5;
 constexpr double kMostReserved = 1e6, kMostMemory = 4.0 * (1 << 30);  // of what <size> asks for; [bytes]
 constexpr std::size_t kMostFiles = 1000;
+
+// What MuJoCo takes for a model, measured and rounded up [bytes].
+constexpr double kPerElement = 6e3, kPerVertex = 2e4, kPerCell = 4.0, kPerAssetByte = 4.0;
 
 using Elements = std::vector<XmlElement>;
 
@@ -55,74 +59,159 @@ void check_reserved(const XmlElement& e, const std::string& place) {
   }
 }
 
-/// Where MuJoCo runs out of memory, it ends the program, and its exceptions cannot be caught out here, since it comes
-/// with a C++ library of its own.
-void check_sizes(const Elements& elements, const std::string& place) {
-  const std::string most = ", expected at most " + std::to_string(1 << 26) + " in all";
-  for (const XmlElement& e : elements) {
-    const std::string *rows = e.attribute("nrow"), *columns = e.attribute("ncol"), *count = e.attribute("count");
-    const std::string *width = e.attribute("width"), *height = e.attribute("height");
-    if (e.name == "hfield" && rows != nullptr && columns != nullptr)
-      require(!(number(rows) * number(columns) > kMostCells),
-              at(e, place) + " has " + *rows + " x " + *columns + " points" + most);
-    if (e.name == "texture" && width != nullptr)
-      require(!(number(width) * (height != nullptr ? number(height) : number(width)) > kMostCells),
-              at(e, place) + " has " + *width + " x " + (height != nullptr ? *height : *width) + " points" + most);
-    if (e.name == "size") check_reserved(e, place);
-    double copies = 1.0;
-    if (e.name == "replicate")
-      for (const XmlElement* r = &e; r != nullptr; r = r->parent >= 0 ? &elements[r->parent] : nullptr)
-        if (r->name == "replicate") copies *= number(r->attribute("count"));
-    if ((e.name == "flexcomp" || e.name == "composite") && count != nullptr) {
-      std::istringstream words(*count);
-      for (double n = 0.0; words >> n;) copies *= n;
-    }
-    require(!(copies > kMostCopies), at(e, place) + " makes " + to_text(copies) + " copies, expected at most 100000");
+/// How many points a composite or flexcomp has.
+double points_of(const XmlElement& e) {
+  double points = 1.0;
+  if (const std::string* count = e.attribute("count")) {
+    std::istringstream words(*count);
+    for (double n = 0.0; words >> n;) points *= n;
   }
+  return points;
 }
 
-/// The model with all that it includes.
+/// Of a height field or a texture that the file does not name but describe.
+double check_cells(const XmlElement& e, const std::string& place) {
+  const bool field = e.name == "hfield";
+  const std::string *rows = e.attribute(field ? "nrow" : "width"), *columns = e.attribute(field ? "ncol" : "height");
+  if (rows == nullptr || (field && columns == nullptr)) return 0.0;
+  if (columns == nullptr) columns = rows;
+  const double cells = number(rows) * number(columns);
+  require(!(cells > kMostCells), at(e, place) + " has " + *rows + " x " + *columns + " points, expected at most " +
+                                     std::to_string(1 << 26) + " in all");
+  return cells;
+}
+
+/// How many copies replicate elements make of what stands in each element; `outer`: of the whole text.
+std::vector<double> copies_in(const Elements& elements, double outer, const std::string& place) {
+  std::vector<double> copies(elements.size(), outer);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const XmlElement& e = elements[i];
+    if (e.parent >= 0) copies[i] = copies[e.parent];
+    if (e.name == "replicate") copies[i] *= std::max(1.0, number(e.attribute("count")));
+    const double made = e.name == "flexcomp" || e.name == "composite" ? points_of(e) : 1.0;
+    require(!(copies[i] * made > kMostCopies),
+            at(e, place) + " makes " + to_text(copies[i] * made) + " copies, expected at most 100000");
+  }
+  return copies;
+}
+
+/// A model: a file with those that it includes. One that is attached is a model of its own.
+struct Document {
+  struct Use {
+    std::string name, place;
+    double times;
+    fs::path here;
+  };
+  double bytes = 0.0;                    // what MuJoCo will take for it
+  std::set<std::string> included;        // files
+  std::map<std::string, double> models;  // bytes of those that can be attached, by name
+  std::vector<Use> attached, assets;
+
+  /// Where MuJoCo runs out of memory, it ends the program, and its exceptions cannot be caught out here, since it comes
+  /// with a C++ library of its own.
+  void add(double more, const std::string& place) {
+    bytes += std::max(0.0, more);
+    require(!(bytes > kMostMemory), place + ": up to here the model takes about " + to_text(bytes / (1 << 30)) +
+                                        " GB, all copies counted, expected at most 4 GB");
+  }
+};
+
+/// The model with all that it includes and attaches.
 struct Walk {
   std::string folder;
   const std::vector<std::string>& search;
-  std::set<std::string> seen;                               // files
-  std::vector<std::string> open = {};                       // those that are being read, each named by the one before
-  std::set<fs::path> folders = {fs::path()};                // that names may start from: meshdir and the like
-  std::vector<std::pair<std::string, std::string>> assets;  // name, place
-  std::string misread = {};                                 // the first text that is no XML for us
+  std::size_t files = 0;                     // read so far
+  std::map<std::string, double> sizes = {};  // of the models that were read [bytes], by file
+  std::vector<std::string> open = {};        // models that are being read, each named by the one before
+  std::vector<Document::Use> assets = {};
+  std::set<fs::path> folders = {fs::path()};  // that names may start from: meshdir and the like
 
-  void read(const std::string& text, const std::string& place, const fs::path& here) {
-    Elements elements;
-    try {
-      elements = scan_xml(text, place);
-    } catch (const Error& error) {
-      if (misread.empty()) misread = error.what();
-      return;
+  /// Bytes that MuJoCo will take.
+  double read_model(const std::string& text, const std::string& place, const fs::path& here) {
+    Document document;
+    read(text, place, here, 1.0, document);
+    for (const Document::Use& use : document.attached) {
+      const bool known = document.models.contains(use.name);
+      double bytes = 0.0;  // the largest that may be meant: a model without a name here has the one inside of its file
+      for (const auto& [name, size] : document.models)
+        if (!known || name == use.name || name.empty()) bytes = std::max(bytes, size);
+      document.add(use.times * bytes, use.place);
     }
-    check_sizes(elements, place);
-    for (const XmlElement& e : elements) {
+    for (const Document::Use& use : document.assets)
+      document.add(use.times * kPerAssetByte * file_bytes(use), use.place);
+    assets.insert(assets.end(), document.assets.begin(), document.assets.end());
+    return document.bytes;
+  }
+
+  void read(const std::string& text, const std::string& place, const fs::path& here, double times, Document& document) {
+    const Elements elements = scan_xml(text, place);
+    const std::vector<double> copies = copies_in(elements, times, place);
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const XmlElement& e = elements[i];
+      if (e.name == "size") check_reserved(e, place);
+      double bytes = kPerElement;
+      if (e.name == "flexcomp" || e.name == "composite") bytes += kPerVertex * points_of(e);
+      if (e.name == "hfield" || e.name == "texture") bytes += kPerCell * check_cells(e, place);
+      document.add(copies[i] * bytes, at(e, place));
+      if (const std::string* model = e.attribute("model"); e.name == "attach" && model != nullptr)
+        document.attached.push_back({*model, at(e, place), copies[i], here});
       for (const auto& [key, value] : e.attributes) {
         if (key == "meshdir" || key == "texturedir" || key == "assetdir") folders.insert(value);
         if (key.rfind("file", 0) != 0 || value.empty()) continue;
-        if (e.name == "include" || e.name == "model") {
-          follow(value, at(e, place), here, e.name == "model");
-        } else {
-          assets.emplace_back(value, at(e, place));
-        }
+        if (e.name == "include" || e.name == "model")
+          follow(e, value, at(e, place), here, copies[i], document);
+        else
+          document.assets.push_back({value, at(e, place), copies[i], here});
       }
     }
   }
 
-  void follow(const std::string& name, const std::string& place, const fs::path& here, bool attached) {
-    for (const fs::path& start : {fs::path(folder), here}) {
+  /// A file that the model includes or can attach.
+  void follow(const XmlElement& e, const std::string& name, const std::string& place, const fs::path& here,
+              double times, Document& document) {
+    const bool part = e.name == "model";
+    for (const fs::path& start : std::set<fs::path>{folder, here}) {
       const fs::path file = (start / name).lexically_normal();
-      require(!attached || std::find(open.begin(), open.end(), file.string()) == open.end(),
+      const std::string path = file.string();
+      require(!part || std::find(open.begin(), open.end(), path) == open.end(),
               place + ": " + quote(name) + " has itself as a part, expected models without circles");
-      if (!check(file, name, place) || seen.size() >= kMostFiles || !seen.insert(file.string()).second) continue;
-      open.push_back(file.string());
-      read(read_file(file.string()), file.string(), file.parent_path());
-      open.pop_back();
+      if (!check(file, name, place)) continue;
+      if (part && !sizes.contains(path)) {
+        open.push_back(path);
+        sizes[path] = read_model(read_one(path, place), path, file.parent_path());
+        open.pop_back();
+      }
+      if (part) {
+        const std::string* called = e.attribute("name");
+        double& size = document.models[called != nullptr ? *called : ""];
+        size = std::max(size, sizes[path]);
+        document.add(sizes[path], place);
+      } else if (document.included.insert(path).second) {  // MuJoCo includes none twice
+        read(read_one(path, place), path, file.parent_path(), times, document);
+      }
     }
+  }
+
+  std::string read_one(const std::string& path, const std::string& place) {
+    ++files;
+    require(files <= kMostFiles,
+            place + ": " + quote(path) + " is file " + std::to_string(files) + " of the model, expected at most 1000");
+    return read_file(path);
+  }
+
+  /// Of a mesh or a picture, the largest that the name may mean by the folders known so far.
+  double file_bytes(const Document::Use& use) const {
+    double bytes = 0.0;
+    for (const fs::path& start : folders) {
+      for (const fs::path& origin : std::set<fs::path>{folder, use.here}) {
+        std::error_code code;
+        const fs::path file = origin / start / use.name;
+        if (!check(file, use.name, use.place)) continue;
+        if (const std::uintmax_t size = fs::file_size(file, code); !code)
+          bytes = std::max(bytes, static_cast<double>(size));
+      }
+    }
+    return bytes;
   }
 
   /// Whether it is there; throws where it is and may not be read.
@@ -136,14 +225,11 @@ struct Walk {
 
 }  // namespace
 
-std::string check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
-                       const std::vector<std::string>& search) {
-  Walk walk{folder, search, {}, {}, {fs::path()}, {}, {}};
-  walk.read(text, place, folder);
-  for (const auto& [name, where] : walk.assets)
-    for (const fs::path& start : walk.folders)
-      static_cast<void>(walk.check(fs::path(folder) / start / name, name, where));
-  return walk.misread;
+void check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
+                const std::vector<std::string>& search) {
+  Walk walk{folder, search};
+  static_cast<void>(walk.read_model(text, place, folder));
+  for (const Document::Use& use : walk.assets) static_cast<void>(walk.file_bytes(use));  // now with all folders
 }
 
 }  // namespace almond

@@ -34,9 +34,9 @@ void read_equality(MjcfReader& r, const std::vector<int>& tendon_of);
 void read_actuators(MjcfReader& r, const std::vector<int>& tendon_of);
 
 /// Refuses what MuJoCo must not be given: names of files that `folder` does not allow (file_trust.hpp), here and in
-/// what is included, and sizes that would fill the memory. Throws Error with place and line. Returns what is wrong with
-/// the XML, if anything: MuJoCo says it in its own words, and if it does not, it was not checked.
-[[nodiscard]] std::string check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
-                                     const std::vector<std::string>& search);
+/// what is included or attached, what would fill the memory, and XML that is not read here as MuJoCo might. Throws
+/// Error with place and line.
+void check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
+                const std::vector<std::string>& search);
 
 }  // namespace almond

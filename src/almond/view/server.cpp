@@ -14,21 +14,22 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/view/host.hpp"
+#include "almond/view/slots.hpp"
 
 namespace almond {
 namespace {
 
 constexpr int kFirstPort = 8137, kTriedPorts = 50;
 constexpr int kMostStreams = 48;                // each holds a thread
-constexpr std::size_t kThreads = 64;            // so some are left for everything else
+constexpr int kThreads = 64;                    // so some are left for everything else
+constexpr int kWaiting = 512;                   // connections before they get one
 constexpr time_t kKeepAliveS = 1;               // a connection that waits for a further request holds a thread, too
 constexpr std::size_t kLargestCommand = 65536;  // bytes
 constexpr std::size_t kLargestRequest = kLargestCommand + 16384;  // bytes, with all headers
 constexpr std::chrono::seconds kSlowestRequest{10};               // from its first byte to its last
 constexpr int kSlowestWriteMs = 5000;
 constexpr double kQuietMs = 1000.0;  // a stream without news says so after this long
-
-bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host == "localhost" || host == "::1"; }
 
 /// The place of one stream among those that are open.
 struct Seat {
@@ -44,10 +45,6 @@ struct Seat {
 struct Seen {
   std::int64_t snapshot = 0, world = -1, controls = -1;
 };
-
-std::string in_brackets(const std::string& host) {
-  return host.find(':') == std::string::npos ? host : "[" + host + "]";
-}
 
 /// 128 random bits, for an address that nobody guesses.
 std::string make_token() {
@@ -86,24 +83,20 @@ class Connection : public httplib::Stream {
   }
 };
 
-bool wait_for(socket_t socket, short what, int timeout_ms) {
-  pollfd poll_socket{socket, what, 0};
-  return poll(&poll_socket, 1, timeout_ms) > 0 && (poll_socket.revents & what) != 0;
-}
-
 /// One request over a socket. The library limits the body it is told of in advance, but neither one that comes in
 /// chunks nor the number of headers: here all of a request is counted, and has to be there in time.
 class Request : public Connection {
  public:
-  explicit Request(socket_t socket) : socket_(socket) {}
+  Request(socket_t socket, Slots& slots) : socket_(socket), slots_(slots) {}
 
-  [[nodiscard]] bool is_writable() const { return wait_for(socket_, POLLOUT, kSlowestWriteMs); }
+  [[nodiscard]] bool is_writable() const { return slots_.wait(socket_, POLLOUT, began_, kSlowestWriteMs); }
   ssize_t read(char* to, std::size_t size) {
     if (at_ == got_) {
       const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now()).count();
+          std::chrono::ceil<std::chrono::milliseconds>(began_ + kSlowestRequest - std::chrono::steady_clock::now())
+              .count();
       const std::size_t most = std::min(buffer_.size(), kLargestRequest - total_);
-      if (most == 0 || left <= 0 || !wait_for(socket_, POLLIN, static_cast<int>(left))) return -1;
+      if (most == 0 || left <= 0 || !slots_.wait(socket_, POLLIN, began_, static_cast<int>(left))) return -1;
       const ssize_t count = recv(socket_, buffer_.data(), most, 0);
       if (count <= 0) return count;
       at_ = 0;
@@ -124,9 +117,10 @@ class Request : public Connection {
 
  private:
   socket_t socket_;
+  Slots& slots_;
   std::array<char, 4096> buffer_;
   std::size_t at_ = 0, got_ = 0, total_ = 0;
-  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + kSlowestRequest;
+  const Slots::Time began_ = std::chrono::steady_clock::now();
 };
 
 /// A request from memory.
@@ -160,6 +154,8 @@ class LimitedServer : public httplib::Server {
     static_cast<void>(serve(rehearsal, true));
     return std::move(rehearsal.answer);
   }
+  /// The library lets five connections wait to be taken; more than that try again after a second.
+  void let_many_wait() { ::listen(svr_sock_, kWaiting); }
 
  private:
   bool serve(httplib::Stream& stream, bool last) {
@@ -177,15 +173,18 @@ class LimitedServer : public httplib::Server {
   }
 
   bool process_and_close_socket(socket_t socket) override {
+    const Slots::Taken taken(slots_);
     for (std::size_t left = keep_alive_max_count_; left > 0 && svr_sock_ != INVALID_SOCKET; --left) {
-      if (!wait_for(socket, POLLIN, static_cast<int>(1000 * kKeepAliveS))) break;
-      Request request(socket);
+      if (!slots_.wait(socket, POLLIN, std::chrono::steady_clock::now(), static_cast<int>(1000 * kKeepAliveS))) break;
+      Request request(socket, slots_);
       if (!serve(request, left == 1) || request.has_more()) break;
     }
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);
     return true;
   }
+
+  Slots slots_{kThreads};
 };
 
 }  // namespace
@@ -202,18 +201,22 @@ struct Server::Impl {
   std::thread thread;
 
   /// A page from elsewhere may reach us by its own name (DNS rebinding) or by ours (a form, a fetch): neither is heard.
-  [[nodiscard]] bool is_allowed(const httplib::Request& request) const {
-    const std::string named = request.get_header_value("Host"), origin = request.get_header_value("Origin");
+  [[nodiscard]] bool names_us(const std::string& named) const {
+    // Asked to listen at all addresses: any name will do, since who has not the token gets no further.
+    if (is_everywhere(host)) return true;
     std::set<std::string> names = {in_brackets(host)};
     if (is_loopback(host)) names.insert({"127.0.0.1", "localhost", "[::1]"});
     const std::string suffix = ":" + std::to_string(port);
     const bool plain = port == 80 && names.count(named) > 0;  // the port that browsers leave out
-    const bool own =
-        plain || (named.ends_with(suffix) && names.count(named.substr(0, named.size() - suffix.size())) > 0);
-    const bool open =
-        host == "0.0.0.0" || host == "::";  // asked to listen to everybody: any name of this machine will do
-    if (!open && !own) return false;
-    return origin.empty() || origin == "http://" + named;
+    return plain || (named.ends_with(suffix) && names.count(named.substr(0, named.size() - suffix.size())) > 0);
+  }
+
+  /// What an answer says that the library gives without a word.
+  static std::string reason_of(int status) {
+    if (status == 404) return "no such page or call\n";
+    if (status == 413) return "expected a body of at most " + std::to_string(kLargestCommand) + " bytes\n";
+    if (status == 414) return "expected a shorter address\n";
+    return "expected a request of HTTP/1.1 that can be read\n";
   }
 
   [[nodiscard]] std::string cookie() const { return "almond_" + std::to_string(port) + "=" + token; }
@@ -232,12 +235,17 @@ struct Server::Impl {
 
   /// Whether the request may go on to its handler; else the answer is there.
   [[nodiscard]] bool admit(const httplib::Request& request, httplib::Response& response) const {
-    const auto refuse = [&](int status, const char* why) {
+    const auto refuse = [&](int status, const std::string& why) {
       response.status = status;
       response.set_content(why, "text/plain");
       return false;
     };
-    if (!is_allowed(request)) return refuse(403, "only pages of this server on this machine are answered\n");
+    const std::string named = request.get_header_value("Host"), origin = request.get_header_value("Origin");
+    if (!names_us(named))
+      return refuse(403,
+                    "Host " + quote(named) + ": expected " + in_brackets(host) + ":" + std::to_string(port) + "\n");
+    if (!origin.empty() && origin != "http://" + named)
+      return refuse(403, "Origin " + quote(origin) + ": expected a page of this server, or none\n");
     if (!token.empty() && request.path == "/" && same_token(request.get_param_value("token"), token)) {
       // From here on the cookie is enough, and the token is not in the address that people copy and screens show.
       response.set_header("Set-Cookie", cookie() + "; Path=/; HttpOnly; SameSite=Strict");
@@ -286,6 +294,9 @@ struct Server::Impl {
       return admit(request, response) ? httplib::Server::HandlerResponse::Unhandled
                                       : httplib::Server::HandlerResponse::Handled;
     });
+    server.set_error_handler([](const httplib::Request&, httplib::Response& response) {
+      if (response.body.empty()) response.set_content(reason_of(response.status), "text/plain");
+    });
     server.Get("/", [this](const httplib::Request&, httplib::Response& response) {
       response.set_content(page, "text/html; charset=utf-8");
     });
@@ -303,9 +314,10 @@ struct Server::Impl {
       const std::string text = request.get_param_value("step");
       std::int64_t step = 0;
       const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), step);
-      if (!text.empty() && (error != std::errc() || stop != text.data() + text.size())) {
+      const bool whole = error == std::errc() && stop == text.data() + text.size() && step >= 0;
+      if (request.has_param("step") && !whole) {
         response.status = 400;
-        response.set_content("step " + quote(text) + ": expected a whole number\n", "text/plain");
+        response.set_content("step " + quote(text) + ": expected a whole number of at least 0\n", "text/plain");
         return;
       }
       const auto asked = text.empty() ? std::nullopt : std::optional(step);
@@ -350,6 +362,7 @@ struct Server::Impl {
     for (int candidate = first; candidate < first + tried; ++candidate) {
       if (!server.bind_to_port(host, candidate)) continue;
       port = candidate;
+      server.let_many_wait();
       return;
     }
     throw Error("cannot listen at " + host + ", port " + std::to_string(first) +
@@ -379,9 +392,8 @@ Server::~Server() { stop(); }
 int Server::port() const { return impl_->port; }
 
 std::string Server::address() const {
-  const bool open = impl_->host == "0.0.0.0" || impl_->host == "::";
-  return "http://" + in_brackets(open ? "localhost" : impl_->host) + ":" + std::to_string(impl_->port) + "/" +
-         (impl_->token.empty() ? "" : "?token=" + impl_->token);
+  return "http://" + in_brackets(is_everywhere(impl_->host) ? reachable_address() : impl_->host) + ":" +
+         std::to_string(impl_->port) + "/" + (impl_->token.empty() ? "" : "?token=" + impl_->token);
 }
 
 std::string Server::rehearse(const std::string& request, std::size_t most) {

@@ -12,8 +12,9 @@
 //
 // Requests that name another host, or come from a page of another origin, are refused: no web site that happens to be
 // open in the same browser can look in or push anything. Bound to another address than this machine's own, it answers
-// only to who has its token: as ?token= of the page, which then has it as a cookie, or as Authorization: Bearer. A
-// request may have 80 kB in all and take 10 seconds to come.
+// only to who has its token: as ?token= of the page, which then has it as a cookie, or as Authorization: Bearer. Bound
+// to all addresses (0.0.0.0, ::) it takes requests by any name, but still with the token alone. A request may have 80
+// kB in all and take 10 seconds to come, less when all threads are taken (slots.hpp).
 
 #include <memory>
 #include <string>
