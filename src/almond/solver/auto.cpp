@@ -15,7 +15,8 @@ constexpr double kCheap = 5.0;                                   // price up to 
 constexpr double kChanged = 0.02;                                // natural map of a start that is worth a new look
 constexpr double kAffordable = 20.0;                             // price up to which that look is taken
 constexpr std::size_t kCrowd = 500;                              // nodes
-constexpr double kEffort = 30.0;                                 // SubADMM iterations of the first round, by price,
+constexpr double kLeastEffort = 10.0, kEffort = 30.0;            // SubADMM iterations of the first round by price: the
+constexpr double kEffortByPrice = 2.0;                           // more, the dearer Newton steps are,
 constexpr double kMostEffort = 1e5;                              // and of any
 constexpr double kSuspicious = 1e-3;                             // natural map after a round that may be a jam
 constexpr int kJamEffort = 2000;                                 // SubADMM iterations that show a jam
@@ -167,7 +168,8 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
     }
     if (ws.newton_price == 0.0) ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
     monitor.newton_price = ws.newton_price;
-    ws.effort = static_cast<int>(std::clamp(kEffort * ws.newton_price, kEffort, kMostEffort));
+    const double effort = std::clamp(kEffortByPrice * ws.newton_price, kLeastEffort, kEffort);
+    ws.effort = static_cast<int>(std::clamp(effort * ws.newton_price, kEffort, kMostEffort));
     ws.jams = 0;
     ws.canal_done = false;
   }
