@@ -120,8 +120,7 @@ void say_scene(const PeerPart& part, const PeerRuns& runs, const std::string& sc
   options.say(line + (std::isnan(ratio.middle) ? "" : "  ratio " + to_text(ratio)));
 }
 
-constexpr double kQuickMs = 120e3;       // what is not done by then is left out of a quick run
-constexpr double kQuickRepeatMs = 80e3;  // nothing is repeated after that
+constexpr double kQuickMs = 120e3;  // what is not done by then is left out of a quick run
 
 /// Why an engine is spared its next scene; empty: it is not.
 std::string why_not(const Engine& engine, const RunOptions& run, const PeerRuns& before, const Bench& bench) {
@@ -134,9 +133,9 @@ std::string why_not(const Engine& engine, const RunOptions& run, const PeerRuns&
   return "";
 }
 
-/// Almond and the rival in turn, so that both meet the same machine. Long runs are not repeated, as they see enough of
-/// it; nor is anything late in a quick run.
-void repeat_passes(const PeerPart& part, const std::string& scene, RunOptions how, Bench& bench, PeerRuns& runs) {
+/// Almond and the rival in turn, so that both meet the same machine; false: not once. Long runs are not repeated, as
+/// they see enough of it.
+bool repeat_passes(const PeerPart& part, const std::string& scene, RunOptions how, Bench& bench, PeerRuns& runs) {
   constexpr int kPasses = 3;
   constexpr double kLongMs = 20e3;  // of the first pass of both, the referee's work included
   const auto find = [&](const std::string& engine) {
@@ -145,20 +144,21 @@ void repeat_passes(const PeerPart& part, const std::string& scene, RunOptions ho
     });
   };
   const auto own = find("almond"), rival = find(part.rival);
-  if (!part.timed || own == runs.end() || rival == runs.end() || own->took_ms + rival->took_ms > kLongMs) return;
+  if (!part.timed || own == runs.end() || rival == runs.end() || own->took_ms + rival->took_ms > kLongMs) return false;
   how.again = true;
   for (int pass = 2; pass <= kPasses; ++pass) {
-    if (bench.options.stopped() || (bench.options.quick && bench.watch.elapsed_ms() > kQuickRepeatMs)) return;
+    if (bench.options.stopped() || (bench.options.quick && bench.watch.elapsed_ms() > kQuickMs)) break;
     bench.options.progress(std::string(part.name) + ", " + scene + ": pass " + std::to_string(pass) + " of " +
                            std::to_string(kPasses));
     const auto run = [&](const std::string& engine) {
       return run_engine(find_engine(engine), bench.scenes.at(scene), bench.interpreters, how, bench.folder);
     };
     const PeerRun a = run(own->engine), b = run(rival->engine);
-    if (!a.failure.empty() || !b.failure.empty()) return;
+    if (!a.failure.empty() || !b.failure.empty()) break;
     add_pass(a, *own);
     add_pass(b, *rival);
   }
+  return !own->passes.empty();
 }
 
 /// What could not be measured, by engine.
@@ -187,30 +187,25 @@ Report leave_out(const PeerPart& part, const std::string& why) {
   return report;
 }
 
-Report run_part(const PeerPart& part, Bench& bench) {
-  const BenchOptions& options = bench.options;
-  Report report = begin_report(part);
-  if (const std::string why = why_nobody(part, bench.engines); !why.empty()) {
-    report.notes = {why};
-    return report;
-  }
-  if (part.solvers != nullptr) {
-    if (options.stopped()) return leave_out(part, "left out: interrupted");
-    if (options.quick && bench.watch.elapsed_ms() > kQuickMs) return leave_out(part, kTimeWasUp);
-    return part.solvers(part, bench.scenes, options);
-  }
+RunOptions how_to_run(const PeerPart& part, bool quick) {
   const std::string name = part.name;
   RunOptions run;
-  run.cap_s = options.quick ? 8.0 : name == "growth" ? 150.0 : 40.0;
+  run.cap_s = quick ? 8.0 : name == "growth" ? 150.0 : 40.0;
   run.cold = name == "cold";
   run.growth = name == "growth";
-  run.seconds = options.quick ? part.quick_seconds : 0.0;
+  run.seconds = quick ? part.quick_seconds : 0.0;
+  return run;
+}
+
+/// All engines on all scenes of a part, once.
+PeerRuns measure(const PeerPart& part, Bench& bench) {
+  const RunOptions run = how_to_run(part, bench.options.quick);
   PeerRuns runs;
   for (const std::string& scene : part.scenes) {
     for (const Engine& engine : bench.engines) {
       if (!takes_part(part, engine)) continue;
-      options.progress(std::to_string(++bench.done) + " of " + std::to_string(bench.runs) + ": " + name + ", " + scene +
-                       ", " + engine.name);
+      bench.options.progress(std::to_string(++bench.done) + " of " + std::to_string(bench.runs) + ": " + part.name +
+                             ", " + scene + ", " + engine.name);
       const Stopwatch watch;
       if (const std::string why = why_not(engine, run, runs, bench); !why.empty())
         runs.push_back({engine.name, scene, why, {}});
@@ -218,35 +213,74 @@ Report run_part(const PeerPart& part, Bench& bench) {
         runs.push_back(run_engine(engine, bench.scenes.at(scene), bench.interpreters, run, bench.folder));
       runs.back().took_ms = watch.elapsed_ms();
     }
-    repeat_passes(part, scene, run, bench, runs);
-    say_scene(part, runs, scene, options);
+    if (!bench.options.quick) repeat_passes(part, scene, run, bench, runs);
+    say_scene(part, runs, scene, bench.options);
   }
+  return runs;
+}
+
+/// What the runs of a part come to.
+Report report_on(const PeerPart& part, const PeerRuns& runs, const Bench& bench) {
+  const BenchOptions& options = bench.options;
+  const RunOptions run = how_to_run(part, options.quick);
+  Report report = begin_report(part);
   report.tables.push_back(peer_table(part, runs));
   add_peer_plots(part, runs, report);
   if (run.growth) add_growth(part, runs, report);
   add_peer_claims(part, runs, report);
   note_failures(runs, report);
-  if (!options.replays.empty() && !run.cold && !run.growth) {
-    options.progress(name + ": replays");
-    try {
-      write_replays(part, runs, bench.scenes, options.replays, options.page, report);
-    } catch (const Error& error) {
-      report.notes.push_back(std::string("no replays: ") + error.what());
-    }
+  if (options.replays.empty() || run.cold || run.growth) return report;
+  options.progress(std::string(part.name) + ": replays");
+  try {
+    write_replays(part, runs, bench.scenes, options.replays, options.page, report);
+  } catch (const Error& error) {
+    report.notes.push_back(std::string("no replays: ") + error.what());
   }
   return report;
 }
 
-/// A part that cannot go on says why; the others are not lost.
-Report try_part(const PeerPart& part, Bench& bench) {
+Report run_solvers(const PeerPart& part, const Bench& bench) {
+  if (bench.options.stopped()) return leave_out(part, "left out: interrupted");
+  if (bench.options.quick && bench.watch.elapsed_ms() > kQuickMs) return leave_out(part, kTimeWasUp);
+  return part.solvers(part, bench.scenes, bench.options);
+}
+
+/// A part that has nothing to do, or cannot go on, says why; the others are not lost.
+template <class Work>
+Report try_part(const PeerPart& part, const Bench& bench, const Work& work) {
+  Report report = begin_report(part);
+  if (const std::string why = why_nobody(part, bench.engines); !why.empty()) {
+    report.notes = {why};
+    return report;
+  }
   try {
-    return run_part(part, bench);
+    return work();
   } catch (const Error& error) {
-    Report report = begin_report(part);
     report.notes = {std::string("could not run: ") + error.what()};
     report.left_out = true;
     return report;
   }
+}
+
+std::vector<Report> run_parts(const std::vector<PeerPart>& parts, Bench& bench) {
+  std::vector<PeerRuns> runs(parts.size());
+  std::vector<Report> reports;
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    reports.push_back(try_part(parts[k], bench, [&] {
+      if (parts[k].solvers != nullptr) return run_solvers(parts[k], bench);
+      runs[k] = measure(parts[k], bench);
+      return begin_report(parts[k]);
+    }));
+  // A quick run sees every scene once before it sees any again.
+  if (bench.options.quick) {
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      for (const std::string& scene : parts[k].scenes)
+        if (repeat_passes(parts[k], scene, how_to_run(parts[k], true), bench, runs[k]))
+          say_scene(parts[k], runs[k], scene, bench.options);
+  }
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    if (!runs[k].empty()) reports[k] = try_part(parts[k], bench, [&] { return report_on(parts[k], runs[k], bench); });
+  return reports;
 }
 
 }  // namespace
@@ -305,7 +339,7 @@ Report bench_peers(const BenchOptions& options) {
   for (const PeerPart& part : parts)
     for (const Engine& engine : engines)
       if (takes_part(part, engine)) bench.runs += static_cast<int>(part.scenes.size());
-  for (const PeerPart& part : parts) report.parts.push_back(try_part(part, bench));
+  report.parts = run_parts(parts, bench);
   if (!options.replays.empty() &&
       std::all_of(report.parts.begin(), report.parts.end(), [](const Report& part) { return part.links.empty(); }))
     report.notes.push_back(
