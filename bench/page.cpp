@@ -10,7 +10,7 @@ namespace almond::bench {
 namespace {
 
 constexpr const char* kStyle = R"css(
-:root{--ink:#111827;--soft:#4b5563;--line:#e5e7eb;--good:#15803d;--bad:#b91c1c;--tint:#f8f9fb}
+:root{--ink:#111827;--soft:#4b5563;--line:#e5e7eb;--good:#15803d;--bad:#b91c1c;--near:#a16207;--tint:#f8f9fb}
 *{box-sizing:border-box}
 body{margin:0;background:#fff;color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 main{max-width:1320px;margin:0 auto;padding:36px 28px 60px}
@@ -27,18 +27,21 @@ p.caption{color:var(--soft);max-width:100ch;margin:0 0 12px}
 .score{display:inline-block;font-weight:600;border-radius:99px;padding:3px 14px;background:#eef2ff;color:#3730a3;margin-bottom:14px}
 .claims{display:grid;grid-template-columns:repeat(auto-fill,minmax(300px,1fr));gap:12px}
 .claim{border:1px solid var(--line);border-left:5px solid var(--bad);border-radius:8px;padding:10px 14px;background:#fff}
-.claim.holds{border-left-color:var(--good)}
+.claim.holds{border-left-color:var(--good)} .claim.near{border-left-color:var(--near)}
 .claim b{display:block;font-size:14px;line-height:1.35;margin-bottom:5px}
 .claim span{display:block;font-size:13px;color:var(--soft)}
 .claim .rule{font-size:12px;color:#6b7280;font-style:italic}
 .claim em{font-style:normal;font-weight:700;color:var(--bad);font-size:12px;letter-spacing:.05em;text-transform:uppercase}
-.claim.holds em{color:var(--good)}
+.claim.holds em{color:var(--good)} .claim.near em{color:var(--near)}
 .scroll{display:inline-block;max-width:100%;overflow-x:auto;border:1px solid var(--line);border-radius:8px}
 table{border-collapse:collapse;width:auto;min-width:420px;font-size:13px;font-variant-numeric:tabular-nums}
 th{position:sticky;top:0;background:var(--tint);text-align:left;font-weight:600;padding:7px 10px;border-bottom:1px solid var(--line);cursor:pointer;white-space:nowrap;user-select:none}
 th:hover{background:#eef0f4} th.up::after{content:" ▲";font-size:9px} th.down::after{content:" ▼";font-size:9px}
 td{padding:4px 10px;border-bottom:1px solid #f1f2f5;white-space:nowrap}
 tr:last-child td{border-bottom:0} tr:hover td{background:#fafbff}
+tr.next td{border-top:1px solid #c9ced8}
+th.key,td.key{position:sticky;left:0;background:#fff;z-index:1} th.key{background:var(--tint);z-index:2} td.key.last,th.key.last{box-shadow:1px 0 0 var(--line)}
+.scroll.more{box-shadow:inset -14px 0 12px -12px rgba(17,24,39,.28)} .hint{display:none;font-size:12px;color:var(--soft);margin:2px 0 0} .scroll.wide+.hint{display:block}
 td.n,th.n{text-align:right} td.good{color:var(--good);font-weight:600} td.bad{color:var(--bad);font-weight:600} td.quiet{color:#9ca3af}
 .legend{display:flex;flex-wrap:wrap;gap:4px 18px;font-size:13px;color:var(--soft);margin:0 0 10px}
 .legend svg{vertical-align:middle;margin-right:6px}
@@ -64,6 +67,23 @@ for (const th of document.querySelectorAll('th')) th.onclick = () => {
   const compare = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === 'number' ? -1 : 1;
   [...body.rows].sort((r, s) => (up ? 1 : -1) * compare(key(r), key(s))).forEach(r => body.append(r));
 };
+// Key columns stay where they are, one beside the other; a table wider than the page says so.
+const layOut = () => {
+  for (const scroll of document.querySelectorAll('.scroll')) {
+    const heads = [...scroll.querySelectorAll('th.key')];
+    let left = 0;
+    for (const head of heads) {
+      for (const row of scroll.querySelector('table').rows) row.cells[head.cellIndex].style.left = left + 'px';
+      left += head.offsetWidth;
+    }
+    const shade = () => scroll.classList.toggle('more', scroll.scrollLeft + scroll.clientWidth < scroll.scrollWidth - 1);
+    scroll.classList.toggle('wide', scroll.scrollWidth > scroll.clientWidth + 1);
+    scroll.onscroll = shade;
+    shade();
+  }
+};
+layOut();
+addEventListener('resize', layOut);
 const tip = document.getElementById('tip');
 for (const svg of document.querySelectorAll('figure svg')) {
   const frame = svg.querySelector('.frame');
@@ -115,18 +135,26 @@ std::string unbroken(const std::string& text) {
 
 std::string claims_html(const Report& report) {
   if (report.num_claims() == 0) return "";
-  std::string out = "<span class=\"score\">" + std::to_string(report.num_held()) + " of " +
-                    std::to_string(report.num_claims()) + " targets hold</span>\n";
+  std::string out = "<span class=\"score\">" + report.score() + "</span>\n";
   if (report.claims.empty()) return out;
   out += "<div class=\"claims\">\n";
   for (const Claim& c : report.claims) {
-    out += std::string("<div class=\"claim") + (c.holds ? " holds" : "") + "\"><b>" + escape_xml(c.claim) +
-           "</b><span>expected " + unbroken(c.expected) + "</span><span>measured " + unbroken(c.measured) + "</span>" +
+    out += std::string("<div class=\"claim") +
+           (c.near    ? " near"
+            : c.holds ? " holds"
+                      : "") +
+           "\"><b>" + escape_xml(c.claim) + "</b><span>expected " + unbroken(c.expected) + "</span><span>measured " +
+           unbroken(c.measured) + "</span>" +
            (c.criterion.empty() ? "" : "<span class=\"rule\">holds if " + unbroken(c.criterion) + "</span>") +
            (c.cause.empty() ? "" : "<span class=\"rule\">why not: " + unbroken(c.cause) + "</span>") + "<em>" +
-           (c.holds ? "holds" : "missed") + "</em></div>\n";
+           (c.near ? "at the target within the spread" : c.verdict()) + "</em></div>\n";
   }
   return out + "</div>\n";
+}
+
+std::string key_class(const Table& table, std::size_t column) {
+  const auto keys = static_cast<std::size_t>(table.keys);
+  return column >= keys ? "" : column + 1 == keys ? " key last" : " key";
 }
 
 std::string table_html(const Table& table, const char* heading) {
@@ -139,21 +167,25 @@ std::string table_html(const Table& table, const char* heading) {
   if (!table.caption.empty()) out += "<p class=\"caption\">" + escape_xml(table.caption) + "</p>\n";
   out += "<div class=\"scroll\"><table><thead><tr>";
   for (std::size_t k = 0; k < table.columns.size(); ++k) {
-    out += std::string("<th") + (numeric[k] ? " class=\"n\"" : "") + ">" + escape_xml(table.columns[k]) + "</th>";
+    out += std::string("<th class=\"") + (numeric[k] ? "n" : "") + key_class(table, k) + "\">" +
+           escape_xml(table.columns[k]) + "</th>";
   }
   out += "</tr></thead><tbody>\n";
-  for (const auto& row : table.rows) {
-    out += "<tr>";
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const std::vector<Cell>& row = table.rows[r];
+    // Rows of one scene belong together.
+    const bool next = table.keys > 1 && r > 0 && row[0].text != table.rows[r - 1][0].text;
+    out += next ? "<tr class=\"next\">" : "<tr>";
     for (std::size_t k = 0; k < row.size(); ++k) {
       const Cell& cell = row[k];
       char value[48] = "";
       if (std::isfinite(cell.value)) std::snprintf(value, sizeof value, " data-v=\"%.6g\"", cell.value);
-      out += std::string("<td class=\"") + (numeric[k] ? "n" : "") + tone_class(cell.tone) + "\"" + value + ">" +
-             escape_xml(cell.text) + "</td>";
+      out += std::string("<td class=\"") + (numeric[k] ? "n" : "") + key_class(table, k) + tone_class(cell.tone) +
+             "\"" + value + ">" + escape_xml(cell.text) + "</td>";
     }
     out += "</tr>\n";
   }
-  return out + "</tbody></table></div>\n";
+  return out + "</tbody></table></div><p class=\"hint\">More columns to the right: scroll sideways.</p>\n";
 }
 
 std::string legend_html(const std::vector<std::string>& names) {

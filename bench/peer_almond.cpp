@@ -198,7 +198,7 @@ PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth,
   add_spread("cpu", cpu, run);
   add_spread("wall", wall, run);
   if (growth) add_poses(world, kept.poses);
-  kept.write(trail, scene.bodies.size());
+  if (!trail.empty()) kept.write(trail, scene.bodies.size());
   return run;
 }
 
@@ -232,7 +232,7 @@ PeerRun run_almond_cold(const PeerScene& scene, const std::string& trail) {
   add_spread("solve_ms", solve, run);
   add_spread("step_ms", step, run);
   add_reports(reports, step, run);
-  kept.write(trail, scene.bodies.size());
+  if (!trail.empty()) kept.write(trail, scene.bodies.size());
   return run;
 }
 

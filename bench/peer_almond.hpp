@@ -26,6 +26,8 @@ struct PeerRun {
   std::string failure;  // why there are no figures; empty: there are
   std::string trail;    // .npz with its poses and the time of each step, as long as the benchmark runs; may be empty
   std::map<std::string, double> figures = {};
+  double took_ms = 0.0;                                    // wall clock of the first pass, with what goes with it
+  std::vector<std::map<std::string, double>> passes = {};  // the figures of each pass; empty: there was one
 
   /// NaN where there is none.
   [[nodiscard]] double at(const std::string& figure) const;
@@ -36,8 +38,8 @@ struct PeerRun {
 void add_spread(const std::string& name, const std::vector<double>& values, PeerRun& run);
 
 /// Steps the scene, for `cap_s` of wall clock at most, and writes poses and contacts for the referee into `trail` (an
-/// .npz). `growth`: only the last pose. Of those, and of runs that the cap cuts, only the second half of
-/// the steps is counted, as what falls freely costs nothing.
+/// .npz; empty: they are not kept). `growth`: only the last pose. Of those, and of runs that the cap cuts, only the
+/// second half of the steps is counted, as what falls freely costs nothing.
 [[nodiscard]] PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth,
                                  const std::string& trail);
 

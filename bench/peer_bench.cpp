@@ -21,14 +21,14 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Those asked for; else all, or, of a quick run, Almond and four settings of MuJoCo.
+/// Those asked for; else all, or, of a quick run, Almond, four settings of MuJoCo and the solvers.
 std::vector<Engine> choose_engines(const BenchOptions& options) {
   static const std::vector<std::string> kQuick = {"almond", "mj_default", "mj_firm", "mj_hard", "mj_cg"};
   for (const std::string& name : options.engines) static_cast<void>(find_engine(name));
   std::vector<Engine> chosen;
   for (const Engine& engine : all_engines()) {
     const bool wanted = !options.engines.empty() ? contains(options.engines, engine.name)
-                                                 : !options.quick || contains(kQuick, engine.name);
+                                                 : !options.quick || engine.solver || contains(kQuick, engine.name);
     if (wanted) chosen.push_back(engine);
   }
   return chosen;
@@ -57,7 +57,7 @@ Table engine_table(const std::vector<Engine>& engines, const Interpreters& inter
     const bool own = engine.package.empty();
     table.rows.push_back(
         {text_cell(engine.name), text_cell(engine.about),
-         !interpreters.has(engine) ? text_cell("no: pip install " + engine.package, Tone::kBad)
+         !interpreters.has(engine) ? text_cell(Interpreters::how(engine), Tone::kBad)
          : own                     ? text_cell(ALMOND_VERSION, Tone::kGood)
                : text_cell(engine.package + " " + interpreters.version.at(engine.package), Tone::kGood)});
   }
@@ -85,7 +85,29 @@ struct Bench {
 };
 
 bool takes_part(const PeerPart& part, const Engine& engine) {
-  return part.solvers == nullptr && (part.engines.empty() || contains(part.engines, engine.name));
+  return part.solvers == nullptr && !engine.solver && (part.engines.empty() || contains(part.engines, engine.name));
+}
+
+/// Why --engines leaves nothing to do in a part; empty: it does not.
+std::string why_nobody(const PeerPart& part, const std::vector<Engine>& engines) {
+  const auto any = [&](const auto& test) { return std::any_of(engines.begin(), engines.end(), test); };
+  if (part.solvers != nullptr)
+    return any([](const Engine& engine) { return engine.name == "almond"; })
+               ? ""
+               : "nothing to do: solvers are measured against almond, which is not among --engines";
+  if (any([&](const Engine& engine) { return takes_part(part, engine); })) return "";
+  std::string known;
+  for (const Engine& engine : all_engines())
+    if (takes_part(part, engine)) known += (known.empty() ? "" : ", ") + engine.name;
+  return "nothing to do: none of --engines takes part in it; expected some of " + known;
+}
+
+/// Where there is nothing to do at all, that is an error.
+void check_parts(const std::vector<PeerPart>& parts, const std::vector<Engine>& engines) {
+  for (const PeerPart& part : parts)
+    if (why_nobody(part, engines).empty()) return;
+  if (!parts.empty())
+    throw Error(std::string("bench peers, part ") + parts.front().name + ": " + why_nobody(parts.front(), engines));
 }
 
 /// A line that stays: what a step of the scene costs here and there.
@@ -94,8 +116,8 @@ void say_scene(const PeerPart& part, const PeerRuns& runs, const std::string& sc
   for (const std::string& name : {std::string("almond"), std::string(part.rival)})
     if (const PeerRun* run = find_peer(runs, scene, name); run != nullptr)
       line += "  " + name + " " + time_cell(run->at(std::string(part.time) + ".median")).text + " ms";
-  const double ratio = time_ratio(part, runs, scene);
-  options.say(line + (std::isnan(ratio) ? "" : "  (" + ratio_cell(ratio).text + ")"));
+  const Spread ratio = time_ratio(part, runs, scene);
+  options.say(line + (std::isnan(ratio.middle) ? "" : "  ratio " + to_text(ratio)));
 }
 
 constexpr double kQuickMs = 120e3;  // what is not done by then is left out of a quick run
@@ -103,84 +125,162 @@ constexpr double kQuickMs = 120e3;  // what is not done by then is left out of a
 /// Why an engine is spared its next scene; empty: it is not.
 std::string why_not(const Engine& engine, const RunOptions& run, const PeerRuns& before, const Bench& bench) {
   if (bench.options.stopped()) return "left out: interrupted";
-  if (bench.options.quick && bench.watch.elapsed_ms() > kQuickMs)
-    return "left out: a quick run starts nothing after two minutes";
-  if (!run.growth) return "";
-  for (const PeerRun& other : before)  // of fewer balls
+  if (bench.options.quick && bench.watch.elapsed_ms() > kQuickMs) return kTimeWasUp;
+  if (!run.growth || !bench.interpreters.has(engine)) return "";
+  for (const PeerRun& other : before)
     if (other.engine == engine.name && (other.at("cut") == 1.0 || !other.failure.empty()))
-      return "left out: did not get to the end with fewer";
+      return "spared: did not get to the end with fewer balls";
   return "";
+}
+
+/// Almond and the rival in turn, so that both meet the same machine; false: not once. Long runs are not repeated, as
+/// they see enough of it.
+bool repeat_passes(const PeerPart& part, const std::string& scene, RunOptions how, Bench& bench, PeerRuns& runs) {
+  constexpr int kPasses = 3;
+  constexpr double kLongMs = 20e3;  // of the first pass of both, the referee's work included
+  const auto find = [&](const std::string& engine) {
+    return std::find_if(runs.begin(), runs.end(), [&](const PeerRun& run) {
+      return run.scene == scene && run.engine == engine && run.failure.empty() && run.at("cut") != 1.0;
+    });
+  };
+  const auto own = find("almond"), rival = find(part.rival);
+  if (!part.timed || own == runs.end() || rival == runs.end() || own->took_ms + rival->took_ms > kLongMs) return false;
+  how.again = true;
+  for (int pass = 2; pass <= kPasses; ++pass) {
+    if (bench.options.stopped() || (bench.options.quick && bench.watch.elapsed_ms() > kQuickMs)) break;
+    bench.options.progress(std::string(part.name) + ", " + scene + ": pass " + std::to_string(pass) + " of " +
+                           std::to_string(kPasses));
+    const auto run = [&](const std::string& engine) {
+      return run_engine(find_engine(engine), bench.scenes.at(scene), bench.interpreters, how, bench.folder);
+    };
+    const PeerRun a = run(own->engine), b = run(rival->engine);
+    if (!a.failure.empty() || !b.failure.empty()) break;
+    add_pass(a, *own);
+    add_pass(b, *rival);
+  }
+  return !own->passes.empty();
 }
 
 /// What could not be measured, by engine.
 void note_failures(const PeerRuns& runs, Report& report) {
-  int missing = 0;
+  std::size_t missing = 0;
   for (const PeerRun& run : runs) {
-    missing += was_left_out(run) ? 1 : 0;
-    if (run.failure.empty() || was_left_out(run)) continue;
-    report.notes.push_back(run.scene + ", " + run.engine + ": " + run.failure);
-    report.left_out = true;
+    if (run.failure.empty()) continue;
+    missing += was_left_out(run) ? 1U : 0U;
+    report.left_out = report.left_out || !was_spared(run);
+    const bool told = was_left_out(run) || run.failure.rfind("not installed", 0) == 0;  // once for all runs
+    if (!told) report.notes.push_back(run.scene + ", " + run.engine + ": " + run.failure);
   }
-  if (missing == 0) return;
-  report.notes.push_back(count_text(missing, runs.size(), {}) + " runs were not started, see the table");
-  report.left_out = true;
+  if (missing > 0)
+    report.notes.push_back(count_text(missing, runs.size(), {}) + " runs were not started, see the table");
 }
 
-Report run_part(const PeerPart& part, Bench& bench) {
-  const BenchOptions& options = bench.options;
+/// A part of solvers that has no turn: a table that says so, as scenes have rows that do.
+Report leave_out(const PeerPart& part, const std::string& why) {
   Report report = begin_report(part);
-  if (part.solvers != nullptr) {
-    const bool late = options.quick && bench.watch.elapsed_ms() > kQuickMs;
-    if (!late && !options.stopped()) return part.solvers(part, bench.scenes, options);
-    report.notes = {late ? "left out: a quick run starts nothing after two minutes" : "left out: interrupted"};
-    report.left_out = true;
-    return report;
-  }
+  Table table{part.name, part.title, "", {"problems", "note"}, {}};
+  for (const std::string& scene : part.scenes) table.rows.push_back({text_cell(scene), text_cell(why, Tone::kQuiet)});
+  if (part.scenes.empty()) table.rows.push_back({text_cell("all"), text_cell(why, Tone::kQuiet)});
+  report.tables.push_back(std::move(table));
+  report.notes = {why};
+  report.left_out = true;
+  return report;
+}
+
+RunOptions how_to_run(const PeerPart& part, bool quick) {
   const std::string name = part.name;
   RunOptions run;
-  run.cap_s = options.quick ? 8.0 : name == "growth" ? 150.0 : 40.0;
+  run.cap_s = quick ? 8.0 : name == "growth" ? 150.0 : 40.0;
   run.cold = name == "cold";
   run.growth = name == "growth";
-  run.seconds = options.quick ? part.quick_seconds : 0.0;
+  run.seconds = quick ? part.quick_seconds : 0.0;
+  return run;
+}
+
+/// All engines on all scenes of a part, once.
+PeerRuns measure(const PeerPart& part, Bench& bench) {
+  const RunOptions run = how_to_run(part, bench.options.quick);
   PeerRuns runs;
   for (const std::string& scene : part.scenes) {
     for (const Engine& engine : bench.engines) {
       if (!takes_part(part, engine)) continue;
-      options.progress(std::to_string(++bench.done) + " of " + std::to_string(bench.runs) + ": " + name + ", " + scene +
-                       ", " + engine.name);
+      bench.options.progress(std::to_string(++bench.done) + " of " + std::to_string(bench.runs) + ": " + part.name +
+                             ", " + scene + ", " + engine.name);
+      const Stopwatch watch;
       if (const std::string why = why_not(engine, run, runs, bench); !why.empty())
         runs.push_back({engine.name, scene, why, {}});
       else
         runs.push_back(run_engine(engine, bench.scenes.at(scene), bench.interpreters, run, bench.folder));
+      runs.back().took_ms = watch.elapsed_ms();
     }
-    say_scene(part, runs, scene, options);
+    if (!bench.options.quick) repeat_passes(part, scene, run, bench, runs);
+    say_scene(part, runs, scene, bench.options);
   }
+  return runs;
+}
+
+/// What the runs of a part come to.
+Report report_on(const PeerPart& part, const PeerRuns& runs, const Bench& bench) {
+  const BenchOptions& options = bench.options;
+  const RunOptions run = how_to_run(part, options.quick);
+  Report report = begin_report(part);
   report.tables.push_back(peer_table(part, runs));
   add_peer_plots(part, runs, report);
   if (run.growth) add_growth(part, runs, report);
   add_peer_claims(part, runs, report);
   note_failures(runs, report);
-  if (!options.replays.empty() && !run.cold && !run.growth) {
-    options.progress(name + ": replays");
-    try {
-      write_replays(part, runs, bench.scenes, options.replays, options.page, report);
-    } catch (const Error& error) {
-      report.notes.push_back(std::string("no replays: ") + error.what());
-    }
+  if (options.replays.empty() || run.cold || run.growth) return report;
+  options.progress(std::string(part.name) + ": replays");
+  try {
+    write_replays(part, runs, bench.scenes, options.replays, options.page, report);
+  } catch (const Error& error) {
+    report.notes.push_back(std::string("no replays: ") + error.what());
   }
   return report;
 }
 
-/// A part that cannot go on says why; the others are not lost.
-Report try_part(const PeerPart& part, Bench& bench) {
+Report run_solvers(const PeerPart& part, const Bench& bench) {
+  if (bench.options.stopped()) return leave_out(part, "left out: interrupted");
+  if (bench.options.quick && bench.watch.elapsed_ms() > kQuickMs) return leave_out(part, kTimeWasUp);
+  return part.solvers(part, bench.scenes, bench.options);
+}
+
+/// A part that has nothing to do, or cannot go on, says why; the others are not lost.
+template <class Work>
+Report try_part(const PeerPart& part, const Bench& bench, const Work& work) {
+  Report report = begin_report(part);
+  if (const std::string why = why_nobody(part, bench.engines); !why.empty()) {
+    report.notes = {why};
+    return report;
+  }
   try {
-    return run_part(part, bench);
+    return work();
   } catch (const Error& error) {
-    Report report = begin_report(part);
     report.notes = {std::string("could not run: ") + error.what()};
     report.left_out = true;
     return report;
   }
+}
+
+std::vector<Report> run_parts(const std::vector<PeerPart>& parts, Bench& bench) {
+  std::vector<PeerRuns> runs(parts.size());
+  std::vector<Report> reports;
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    reports.push_back(try_part(parts[k], bench, [&] {
+      if (parts[k].solvers != nullptr) return run_solvers(parts[k], bench);
+      runs[k] = measure(parts[k], bench);
+      return begin_report(parts[k]);
+    }));
+  // A quick run sees every scene once before it sees any again.
+  if (bench.options.quick) {
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      for (const std::string& scene : parts[k].scenes)
+        if (repeat_passes(parts[k], scene, how_to_run(parts[k], true), bench, runs[k]))
+          say_scene(parts[k], runs[k], scene, bench.options);
+  }
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    if (!runs[k].empty()) reports[k] = try_part(parts[k], bench, [&] { return report_on(parts[k], runs[k], bench); });
+  return reports;
 }
 
 }  // namespace
@@ -197,21 +297,24 @@ Report bench_peers(const BenchOptions& options) {
   const std::vector<Engine> engines = choose_engines(options);
   check_replays(options.replays);  // before minutes of work: can they be made and written
   const std::vector<PeerPart> parts = choose_parts(options);
+  check_parts(parts, engines);
   save_scenes({}, options.save);
   for (const std::string& problems : options.folders) static_cast<void>(problem_files_in(problems));
   Report report;
   report.name = "peers";
   report.title = "Almond beside MuJoCo, Drake, Bullet, Pinocchio and Siconos";
   report.lead =
-      "The same scenes in every engine, from one description, at 240 steps a second on one thread: what a step costs "
-      "and how far it is from the law. Almond has one setting for all of them, its default (loaded cold steps: 1e-8 "
-      "for crowds as well). Times are of the thread "
-      "that steps, the median over all steps of the run. Every engine's poses go to one referee: overlaps are those "
-      "that MuJoCo's collision finds, speeds are differences of poses. The residual is the paper's, in N s: e0 asks "
-      "that nothing approaches where it touches, erp.2 also that a fifth of an overlap is undone. It comes from the "
-      "impulses and velocities of the engine itself: MuJoCo's and Almond's, whose push out of an overlap counts as an "
-      "error here, Drake's where it has contact points, and Bullet's, which are an indication only. Almond's "
-      "certificate is the residual of the problem that it solved.";
+      "The same scenes in every engine, from one description, at 240 steps a second on one thread. Times are CPU times "
+      "of "
+      "the thread that steps, medians over all steps. One referee judges all: overlaps and speeds come from poses, by "
+      "MuJoCo's collision; residuals from the impulses and velocities that the engine itself tells, in N s. e0 asks "
+      "that "
+      "nothing approaches where it touches, so a push out of an overlap is an error, Almond's as well; erp.2 also that "
+      "a "
+      "fifth of an overlap is undone. Drake tells contact points of balls and robots only, and Bullet's impulses are "
+      "an "
+      "indication. Almond runs at its default setting (loaded cold steps: 1e-8 for crowds as well); what it reports of "
+      "itself stands in columns that say so.";
   report.facts = machine_facts();
   const Stopwatch watch;
   const double before = time_cholesky_300();
@@ -228,16 +331,20 @@ Report bench_peers(const BenchOptions& options) {
   report.tables.push_back(engine_table(engines, interpreters));
   std::set<std::string> missing;
   for (const Engine& engine : engines)
-    if (!interpreters.has(engine)) missing.insert(engine.package);
-  for (const std::string& package : missing)
-    report.notes.push_back(package + " is not installed: pip install " + package);
+    if (!interpreters.has(engine) && missing.insert(engine.package).second)
+      report.notes.push_back(engine.package + " is " + Interpreters::how(engine));
   if (interpreters.python.count("mujoco") == 0)
     report.notes.push_back("without MuJoCo there is no referee: times are all there is");
   Bench bench{options, engines, interpreters, scenes, folder.path(), {}};
   for (const PeerPart& part : parts)
     for (const Engine& engine : engines)
       if (takes_part(part, engine)) bench.runs += static_cast<int>(part.scenes.size());
-  for (const PeerPart& part : parts) report.parts.push_back(try_part(part, bench));
+  report.parts = run_parts(parts, bench);
+  if (!options.replays.empty() &&
+      std::all_of(report.parts.begin(), report.parts.end(), [](const Report& part) { return part.links.empty(); }))
+    report.notes.push_back(
+        "--replays: there is nothing to play; only scenes that run for a while are kept, which cold, growth, nut and "
+        "problems are not");
   report.sheet = make_sheet(report);
   const double cholesky = 0.5 * (before + time_cholesky_300());
   report.facts.emplace_back("yardstick", time_cell(cholesky).text + " ms for a dense Cholesky of 300x300");

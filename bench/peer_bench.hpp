@@ -7,6 +7,7 @@
 
 #include "bench/benches.hpp"
 #include "bench/peer_engines.hpp"
+#include "bench/peer_passes.hpp"
 
 namespace almond::bench {
 
@@ -39,13 +40,16 @@ using PeerRuns = std::vector<PeerRun>;
 /// nullptr: not run, or failed.
 [[nodiscard]] const PeerRun* find_peer(const PeerRuns& runs, const std::string& scene, const std::string& engine);
 /// Almond's time by the rival's; NaN where one of them is not there.
-[[nodiscard]] double time_ratio(const PeerPart& part, const PeerRuns& runs, const std::string& scene);
+[[nodiscard]] Spread time_ratio(const PeerPart& part, const PeerRuns& runs, const std::string& scene);
 
 /// How long the long steps are, by the middle one.
-[[nodiscard]] double p95_by_median(const PeerPart& part, const PeerRun& run);
+[[nodiscard]] Spread p95_by_median(const PeerPart& part, const PeerRun& run);
 
-/// Not run, to save time: no failure.
+/// Not run, as time was up or somebody interrupted: no failure, but the part is not complete.
 [[nodiscard]] bool was_left_out(const PeerRun& run);
+/// Not run, as the engine was too slow for less: nothing is missing.
+[[nodiscard]] bool was_spared(const PeerRun& run);
+inline constexpr const char* kTimeWasUp = "left out: time was up";
 /// What is to be known of a run beside its figures; empty: nothing.
 [[nodiscard]] std::string note_of(const PeerRun& run);
 [[nodiscard]] Table peer_table(const PeerPart& part, const PeerRuns& runs);

@@ -10,6 +10,7 @@
 #include "almond/load/file_io.hpp"
 #include "almond/load/mjcf.hpp"
 #include "almond/load/npz.hpp"
+#include "bench/plot.hpp"
 #include "bench/process.hpp"
 #include "bench/scripts.hpp"
 
@@ -58,8 +59,9 @@ void judge(const PeerScene& scene, const Interpreters& interpreters, const std::
 
 PeerRun run_own(const PeerScene& scene, const Interpreters& interpreters, const RunOptions& options,
                 const std::string& folder) {
-  const std::string trail = folder + "/almond_" + scene.name + (options.cold ? "_cold.npz" : ".npz");
-  const std::string out = trail + ".figures.json";
+  const std::string stem = folder + "/almond_" + scene.name + (options.cold ? "_cold" : "");
+  const std::string trail = options.again ? "" : stem + ".npz";
+  const std::string out = stem + (options.again ? ".again.json" : ".figures.json");
   const int steps = options.seconds > 0.0 ? static_cast<int>(std::lround(240.0 * options.seconds)) : scene.steps;
   const ProcessResult result = run_apart(
       [&] {
@@ -72,7 +74,7 @@ PeerRun run_own(const PeerScene& scene, const Interpreters& interpreters, const 
   PeerRun run{"almond", scene.name, {}, trail};
   flatten(read_json(out), "", run.figures);
   if (result.timed_out || result.exit_code != 0) run.failure = describe(result);
-  if (run.failure.empty()) judge(scene, interpreters, trail, run);
+  if (run.failure.empty() && !options.again) judge(scene, interpreters, trail, run);
   return run;
 }
 
@@ -90,7 +92,12 @@ const std::vector<Engine>& all_engines() {
       {"drake_sap", "drake", "discrete, SAP; hydroelastic boxes", "#c9a26b"},
       {"drake_tamsi", "drake", "discrete, TAMSI; hydroelastic boxes", "#8c5a2b"},
       {"bullet50", "pybullet", "multibody PGS, 50 iterations", "#7b3fb3"},
-      {"bullet1000", "pybullet", "multibody PGS, 1000 iterations", "#b48ad6"}};
+      {"bullet1000", "pybullet", "multibody PGS, 1000 iterations", "#b48ad6"},
+      {"pinocchio-admm", "pin", "ADMM: nuts and single problems", solver_colour("pinocchio-admm"), true},
+      {"pinocchio-pgs", "pin", "PGS: single problems", solver_colour("pinocchio-pgs"), true},
+      {"siconos-nsgs", "siconos", "NSGS: single problems", solver_colour("siconos-nsgs"), true},
+      {"siconos-nsn", "siconos", "NSN_AC: single problems", solver_colour("siconos-nsn"), true},
+      {"siconos-admm", "siconos", "ADMM: single problems", solver_colour("siconos-admm"), true}};
   return engines;
 }
 
@@ -107,28 +114,47 @@ const Engine& find_engine(const std::string& name) {
               (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
-std::string Interpreters::how(const Engine& engine) const {
+std::string Interpreters::how(const Engine& engine) {
+  if (engine.package == "siconos") return "not installed: Debian package python3-siconos";
+  if (engine.package == "pin") return "not installed: pip install pin scipy into .venv";
   return "not installed: pip install numpy " + engine.package +
          " into .venv, or name an interpreter in "
          "ALMOND_PEERS_PYTHON";
 }
 
-Interpreters find_interpreters() {
-  Interpreters found;
+namespace {
+
+/// Versions by package, as an interpreter tells them; null: it tells nothing.
+Json ask_versions(const std::string& python) {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/engines.json";
+  if (python.empty()) return {};
+  const ProcessResult result = run_process({python, script(), "engines", file}, 120e3);
+  return result.started && result.exit_code == 0 ? read_json(file) : Json();
+}
+
+void note_version(const std::string& package, const Json& versions, const std::string& python, Interpreters& found) {
+  if (!versions.is_object() || !versions.contains(package) || !versions[package].is_string()) return;
+  if (found.python.try_emplace(package, python).second) found.version[package] = versions[package].get<std::string>();
+}
+
+}  // namespace
+
+Interpreters find_interpreters() {
+  Interpreters found;
+  std::map<std::string, Json> told;
+  const auto ask = [&](const std::string& python) -> const Json& {
+    const auto at = told.find(python);
+    return at != told.end() ? at->second : told.emplace(python, ask_versions(python)).first->second;
+  };
   for (const std::string& python :
        {from_environment("ALMOND_PEERS_PYTHON", ""), find_python(), std::string("python3")}) {
-    if (python.empty()) continue;
-    std::filesystem::remove(file);
-    const ProcessResult result = run_process({python, script(), "engines", file}, 120e3);
-    const Json versions = read_json(file);
-    if (!result.started || result.exit_code != 0 || !versions.is_object()) continue;
-    if (found.numpy.empty()) found.numpy = python;
-    for (const auto& [package, version] : versions.items())
-      if (version.is_string() && found.python.try_emplace(package, python).second)
-        found.version[package] = version.get<std::string>();
+    const Json& versions = ask(python);
+    if (versions.is_object() && found.numpy.empty()) found.numpy = python;
+    for (const char* package : {"mujoco", "drake", "pybullet"}) note_version(package, versions, python, found);
   }
+  note_version("pin", ask(find_python()), find_python(), found);
+  note_version("siconos", ask(find_siconos_python()), find_siconos_python(), found);
   return found;
 }
 
@@ -166,20 +192,22 @@ PeerRun run_engine(const Engine& engine, const PeerScene& scene, const Interpret
     return run;
   }
   if (engine.name == "almond") return run_own(scene, interpreters, options, folder);
-  const std::string out = folder + "/" + engine.name + "_" + scene.name + (options.cold ? "_cold.json" : ".json");
+  const std::string out = folder + "/" + engine.name + "_" + scene.name + (options.cold ? "_cold" : "") +
+                          (options.again ? ".again.json" : ".json");
   std::vector<std::string> command = {interpreters.python.at(engine.package), script()};
   if (options.cold) {
     command.insert(command.end(), {"cold", engine.name, scene.name, std::to_string(scene.wrenches.size()), out});
   } else {
-    command.insert(command.end(),
-                   {"run", engine.name, scene.name, to_text(options.seconds), to_text(options.cap_s), out});
+    command.insert(command.end(), {options.again ? "again" : "run", engine.name, scene.name, to_text(options.seconds),
+                                   to_text(options.cap_s), out});
   }
   const ProcessResult result = run_process(command, time_limit(options));
   run.trail = out + ".npz";
   flatten(read_json(out), "", run.figures);
   if (!result.started || result.timed_out || result.exit_code != 0) run.failure = describe(result);
   // Poses of an engine whose interpreter lacks the referee.
-  if (run.failure.empty() && !options.cold && !run.has("judged.finite")) judge(scene, interpreters, run.trail, run);
+  if (run.failure.empty() && !options.cold && !options.again && !run.has("judged.finite"))
+    judge(scene, interpreters, run.trail, run);
   return run;
 }
 

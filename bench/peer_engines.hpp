@@ -14,6 +14,7 @@ struct Engine {
   std::string package;  // of PyPI; empty: none is needed
   std::string about;    // its setting
   std::string colour;
+  bool solver = false;  // of single problems: it steps no scene
 };
 
 /// All of them, in the order of the tables.
@@ -21,7 +22,8 @@ struct Engine {
 /// Throws Error naming the option, with the nearest known name.
 [[nodiscard]] const Engine& find_engine(const std::string& name);
 
-/// Interpreters and versions by package: ALMOND_PEERS_PYTHON, the checkout's .venv, python3.
+/// Interpreters and versions by package: ALMOND_PEERS_PYTHON, the checkout's .venv, python3; those of solvers as
+/// find_peers() takes them.
 struct Interpreters {
   std::string numpy;  // one that has NumPy; empty: there is none
   std::map<std::string, std::string> python, version;
@@ -30,7 +32,7 @@ struct Interpreters {
     return engine.package.empty() || python.count(engine.package) > 0;
   }
   /// What to do about an engine that is not there.
-  [[nodiscard]] std::string how(const Engine& engine) const;
+  [[nodiscard]] static std::string how(const Engine& engine);
 };
 [[nodiscard]] Interpreters find_interpreters();
 
@@ -44,6 +46,7 @@ struct RunOptions {
   double cap_s = 40.0;   // of wall clock
   bool cold = false;     // single steps under wrenches instead
   bool growth = false;
+  bool again = false;  // another pass: its times are all that is wanted
 };
 
 /// One engine on one scene. Crashes, hangs and exceptions are told in PeerRun::failure.

@@ -136,6 +136,21 @@ std::vector<std::vector<BenchProblem>> make_nut_sets(const BenchOptions& options
   return sets;
 }
 
+/// Those among --engines; all that are installed where none is named.
+std::vector<Peer> choose_peers(const BenchOptions& options, const std::string& only, std::vector<std::string>& notes) {
+  std::vector<Peer> chosen;
+  for (const std::string& group : {std::string("pinocchio"), std::string("siconos")}) {
+    const auto asked = [&](const std::string& start) {
+      return options.engines.empty() || std::any_of(options.engines.begin(), options.engines.end(),
+                                                    [&](const std::string& name) { return name.rfind(start, 0) == 0; });
+    };
+    if ((only != "all" && only != group) || !asked(group)) continue;
+    for (Peer& peer : find_peers(group, notes))
+      if (asked(peer.name)) chosen.push_back(std::move(peer));
+  }
+  return chosen;
+}
+
 const Peer* find_admm(const std::vector<Peer>& peers) {
   const auto found = std::find_if(peers.begin(), peers.end(), [](const Peer& peer) { return peer.solver == "admm"; });
   return found == peers.end() ? nullptr : &*found;
@@ -188,7 +203,7 @@ void run_problem(const BenchProblem& problem, const std::vector<Peer>& peers, do
 
 Report run_nut_part(const PeerPart& part, const std::map<std::string, PeerScene>&, const BenchOptions& options) {
   Report report = begin_report(part);
-  const std::vector<Peer> peers = find_peers("pinocchio", report.notes);
+  const std::vector<Peer> peers = choose_peers(options, "pinocchio", report.notes);
   const Peer* admm = find_admm(peers);
   const std::vector<double> tolerances =
       options.quick ? std::vector<double>{1e-10} : std::vector<double>{1e-8, 1e-10, 1e-12};
@@ -197,20 +212,23 @@ Report run_nut_part(const PeerPart& part, const std::map<std::string, PeerScene>
               "Solved: natural map at 1e-8 m/s. Pinocchio's time is the least of its tolerances, with and without "
               "Anderson's extrapolation, that gets there within 2000 iterations; where none does, its longest run in "
               "the quicker form is a "
-              "lower bound. Times in ms.",
-              {"problems", "cases", "almond: solved", "median", "slowest", "pinocchio-admm: solved",
-               "median of those solved", "its natural map, median [m/s]", "times faster, median", "least"},
+              "lower bound.",
+              {"problems", "cases", "almond: solved", "median [ms]", "slowest [ms]", "pinocchio-admm: solved",
+               "median of those solved [ms]", "its natural map, median [m/s]", "times faster, median", "least"},
               {}};
+  const bool asked = options.engines.empty() || std::find(options.engines.begin(), options.engines.end(),
+                                                          "pinocchio-admm") != options.engines.end();
   for (const std::vector<BenchProblem>& problems : make_nut_sets(options)) {
     const NutSet set = summarise(problems.front().name, run_nuts(problems, admm, tolerances, options));
     const auto count = [&](std::size_t solved) {
       return count_cell(static_cast<double>(solved), solved == set.cases ? Tone::kGood : Tone::kBad);
     };
-    table.rows.push_back({text_cell(set.name), count_cell(static_cast<double>(set.cases)), count(set.own),
-                          time_cell(set.own_ms), time_cell(set.slowest_ms),
-                          admm == nullptr ? text_cell("not installed", Tone::kQuiet) : count(set.peer),
-                          set.peer > 0 ? time_cell(set.peer_ms) : text_cell("-", Tone::kQuiet),
-                          residual_cell(set.peer_best), ratio_cell(set.ratio), ratio_cell(set.least)});
+    table.rows.push_back(
+        {text_cell(set.name), count_cell(static_cast<double>(set.cases)), count(set.own), time_cell(set.own_ms),
+         time_cell(set.slowest_ms),
+         admm == nullptr ? text_cell(asked ? "not installed" : "not asked", Tone::kQuiet) : count(set.peer),
+         set.peer > 0 ? time_cell(set.peer_ms) : text_cell("-", Tone::kQuiet), residual_cell(set.peer_best),
+         ratio_cell(set.ratio), ratio_cell(set.least)});
     report.add_claim(set.name + ": every case is solved", "natural map at 1e-8 m/s in all",
                      count_text(set.own, set.cases, {}), set.own == set.cases);
     // Few contacts are no nut: the target is for those that have many more than a body has freedoms.
@@ -228,9 +246,9 @@ Report run_problem_part(const PeerPart& part, const std::map<std::string, PeerSc
                         const BenchOptions& options) {
   Report report = begin_report(part);
   const double budget_ms = options.quick ? 20.0 : 500.0;
-  std::vector<std::string> notes;
-  const std::vector<Peer> peers = find_peers("all", notes);
-  report.notes = notes;
+  const std::vector<Peer> peers = choose_peers(options, "all", report.notes);
+  if (peers.empty() && !options.engines.empty())
+    report.notes.emplace_back("Almond alone: none of --engines is a solver of single problems");
   std::vector<Run> runs;
   for (const BenchProblem& problem : gather_problems(part, scenes, options, report))
     run_problem(problem, peers, budget_ms, options, report, runs);
@@ -242,7 +260,10 @@ Report run_problem_part(const PeerPart& part, const std::map<std::string, PeerSc
   Table times = times_table(runs);
   times.name = "problem_times";
   report.tables.push_back(std::move(times));
-  for (const Plot& plot : curve_plots(runs, budget_ms)) add_plot(plot, "problem_" + plot.title, report);
+  for (Plot& plot : curve_plots(runs, budget_ms)) {
+    plot.legend = true;
+    add_plot(plot, "problem_" + plot.title, report);
+  }
   for (const PeerRatio& ratio : ratios)
     report.add_claim(
         ratio.problem + ": time to natural map 1e-9 against the fastest of Pinocchio and Siconos", "at most 1.0x",

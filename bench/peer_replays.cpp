@@ -46,10 +46,10 @@ std::vector<std::pair<std::string, std::string>> facts_of(const PeerRun& run) {
     const char *name, *figure, *unit;
   };
   static constexpr Fact kFacts[] = {
-      {"step, median", "cpu.median", " ms"},         {"step, p95", "cpu.p95", " ms"},
-      {"mean overlap", "judged.pen_mean_mm", " mm"}, {"deepest overlap", "judged.pen_worst_mm", " mm"},
-      {"jitter", "judged.jitter_mm_s", " mm/s"},     {"residual e0", "law.e0", " N s"},
-      {"worst residual e0", "law.e0_worst", " N s"}};
+      {"step, median", "cpu.median", " ms"},          {"step, p95", "cpu.p95", " ms"},
+      {"mean overlap", "judged.pen_mean_mm", " mm"},  {"deepest overlap", "judged.pen_worst_mm", " mm"},
+      {"jitter", "judged.jitter_mm_s", " mm/s"},      {"residual e0 (referee)", "law.e0", " N s"},
+      {"worst e0 (referee)", "law.e0_worst", " N s"}, {"Almond reports, worst", "certificate.max", " N s"}};
   std::vector<std::pair<std::string, std::string>> facts = {{"setting", find_engine(run.engine).about}};
   for (const Fact& fact : kFacts)
     if (run.has(fact.figure)) facts.emplace_back(fact.name, short_text(run.at(fact.figure), fact.unit));
@@ -65,9 +65,43 @@ double reach_of(const PeerRun& run) {
   return reach;
 }
 
+/// A colour for each body that stands on its own, the same in every picture; what hangs on it is lighter.
+void paint(const Model& model, std::vector<Look>& looks) {
+  static constexpr Color kColours[] = {{0.30, 0.52, 0.75, 1.0}, {0.91, 0.63, 0.29, 1.0}, {0.38, 0.66, 0.53, 1.0},
+                                       {0.78, 0.42, 0.42, 1.0}, {0.58, 0.48, 0.73, 1.0}, {0.87, 0.78, 0.42, 1.0},
+                                       {0.45, 0.68, 0.74, 1.0}};
+  std::vector<std::size_t> roots;  // how many there were before, by body
+  std::size_t count = 0;
+  for (std::size_t b = 0; b < model.bodies.size(); ++b) {
+    const int parent = model.bodies[b].parent;
+    roots.push_back(parent < 0 ? count++ : roots[static_cast<std::size_t>(parent)]);
+  }
+  for (Look& look : looks) {
+    if (look.body < 0) continue;
+    const auto body = static_cast<std::size_t>(look.body);
+    look.color = kColours[roots[body] % std::size(kColours)];
+    if (model.bodies[body].parent >= 0)
+      for (std::size_t k = 0; k < 3; ++k) (*look.color)[k] = 0.65 * (*look.color)[k] + 0.35;
+  }
+}
+
+/// The body to keep in the picture: the only one, where it gets away in any of the runs; -1: none.
+int choose_followed(const std::vector<const PeerRun*>& runs, const PeerScene& scene, const Model& model) {
+  constexpr double kFar = 0.6;  // [m]; the bodies are a tenth of a metre large
+  if (scene.bodies.size() != 1) return -1;
+  for (const PeerRun* run : runs) {
+    const NpzArchive archive = NpzArchive::read(run->trail);
+    const auto& poses = std::get<std::vector<double>>(archive.at("poses").data);
+    const double* last = poses.data() + poses.size() - 7;
+    if (std::hypot(last[0] - poses[0], last[1] - poses[1], last[2] - poses[2]) > kFar)
+      return model.body(scene.bodies.front());
+  }
+  return -1;
+}
+
 /// One engine's poses as a replay, up to where something is thrown farther than `far`.
 std::string make_replay(const PeerRun& run, const PeerScene& scene, const Model& model, const std::vector<Look>& looks,
-                        double far) {
+                        double far, int follow) {
   const NpzArchive archive = NpzArchive::read(run.trail);
   const auto& poses = std::get<std::vector<double>>(archive.at("poses").data);
   const auto& times = std::get<std::vector<double>>(archive.at("cpu_ms").data);
@@ -75,7 +109,8 @@ std::string make_replay(const PeerRun& run, const PeerScene& scene, const Model&
   std::vector<std::size_t> bodies;
   for (const std::string& name : scene.bodies) bodies.push_back(static_cast<std::size_t>(model.body(name)));
   ReplayOptions options;
-  options.title = run.engine;
+  options.title = run.engine + ", " + scene.name;
+  options.follow = follow;
   options.hardest = 0;
   Replay replay(model, looks, kDt, options);
   Frame frame;
@@ -123,14 +158,17 @@ void write_replays(const PeerPart& part, const PeerRuns& runs, const std::map<st
                    const std::string& folder, const std::string& page, Report& report) {
   for (const std::string& name : part.scenes) {
     const std::vector<const PeerRun*> chosen = choose_runs(runs, name, part.rival);
-    if (chosen.size() < 2) continue;
+    if (chosen.empty()) continue;
     const PeerScene& scene = scenes.at(name);
     const scenes::LoadedScene loaded = scenes::load_scene(scenes::describe_file(scene.mjcf), true);
-    const std::vector<Look> looks = make_looks(loaded.scene.model, loaded.looks);
+    const Model& model = loaded.scene.model;
+    std::vector<Look> looks = make_looks(model, loaded.looks);
+    paint(model, looks);
     // What Almond's bodies reach is what there is to see: a robot that another engine threw away would make all small.
     const double far = chosen.front()->engine == "almond" ? 3.0 * reach_of(*chosen.front()) : 50.0;
     std::vector<std::string> replays;
-    for (const PeerRun* run : chosen) replays.push_back(make_replay(*run, scene, loaded.scene.model, looks, far));
+    const int follow = choose_followed(chosen, scene, model);
+    for (const PeerRun* run : chosen) replays.push_back(make_replay(*run, scene, model, looks, far, follow));
     const std::string file = folder + "/" + name + ".html";
     write_file(file, make_page(replays));
     report.links.emplace_back(name, link_to(file, page));

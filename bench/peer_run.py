@@ -3,6 +3,7 @@
   peer_run.py engines OUT                                 which engines this interpreter has: {"mujoco": "4.0.0" or null, ...}
   peer_run.py export FOLDER CASES SCENE...                SCENE.xml, SCENE.npz (random wrenches), scenes.json
   peer_run.py run ENGINE SCENE SECONDS CAP OUT            SECONDS of simulation (0: all), at most CAP seconds of wall clock
+  peer_run.py again ENGINE SCENE SECONDS CAP OUT          the same once more for its times: no poses, no referee
   peer_run.py cold ENGINE SCENE CASES OUT                 single steps under random wrenches from a settled state
   peer_run.py judge SCENE IN.npz OUT                      the referee, for poses and contacts of a run made elsewhere
 """
@@ -24,7 +25,7 @@ from peer_law import bias_erp2, residual, scaled_residual  # noqa: E402
 from peer_mjcf import to_mjcf  # noqa: E402
 
 MODULES = {"mj": "peer_mujoco", "drake": "peer_drake", "bullet": "peer_bullet"}
-PACKAGES = {"mujoco": "mujoco", "drake": "pydrake", "pybullet": "pybullet"}
+PACKAGES = {"mujoco": "mujoco", "drake": "pydrake", "pybullet": "pybullet", "pin": "pinocchio", "siconos": "siconos.numerics"}
 SAMPLES = 24  # states at which what is dear is looked at
 LOOKS = 120  # steps whose contacts are looked at in engines where that is slow
 
@@ -84,7 +85,7 @@ def law(rows):
     return answer
 
 
-def run(engine, name, seconds, cap, out):
+def run(engine, name, seconds, cap, out, again=False):
     scene = peer_scenes.make(name)
     steps = min(round(float(seconds) / peer_scenes.DT) or scene["steps"], scene["steps"])
     made = importlib.import_module(MODULES[engine.split("_")[0].rstrip("0123456789")]).Run(scene, engine)
@@ -119,6 +120,8 @@ def run(engine, name, seconds, cap, out):
     if hasattr(made, "blow_ups"):
         answer["blow_ups"] = made.blow_ups()
     write_json(out, answer)  # before the referee, which needs MuJoCo
+    if again:
+        return
     poses = np.array([made.poses()] if growth else poses)
     np.savez(out + ".npz", poses=poses, cpu_ms=np.array(cpu))
     if version_of("mujoco", "mujoco"):
@@ -126,6 +129,10 @@ def run(engine, name, seconds, cap, out):
 
         answer["judged"] = judge(scene, poses)
         write_json(out, answer)
+
+
+def again(*words):
+    run(*words, again=True)
 
 
 def cold(engine, name, cases, out):
@@ -163,7 +170,7 @@ def judge_file(name, source, out):
     write_json(out, answer)
 
 
-COMMANDS = {"engines": engines, "export": export, "run": run, "cold": cold, "judge": judge_file}
+COMMANDS = {"engines": engines, "export": export, "run": run, "again": again, "cold": cold, "judge": judge_file}
 
 
 def main():

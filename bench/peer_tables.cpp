@@ -17,6 +17,14 @@ Cell plain_cell(double value) {
   return {buffer, value, Tone::kPlain};
 }
 
+/// A run without a time has its reason in the note.
+Cell step_cell(double ms) { return std::isfinite(ms) ? time_cell(ms) : plain_cell(kNaN); }
+
+Cell spread_cell(const Spread& spread, Tone tone) {
+  if (std::isnan(spread.middle)) return plain_cell(kNaN);
+  return {to_text(spread), spread.middle, tone};
+}
+
 Cell figure_cell(const PeerRun& run, const PeerColumn& column) {
   const double value = run.at(column.figure);
   if (std::isnan(value)) return plain_cell(value);
@@ -24,9 +32,35 @@ Cell figure_cell(const PeerRun& run, const PeerColumn& column) {
   return column.kind == PeerColumn::kResidual && value != 0.0 ? residual_cell(value) : plain_cell(value);
 }
 
+/// Whose numbers they are.
+std::string caption_of(const PeerPart& part) {
+  bool residuals = false, own = false;
+  for (const PeerColumn& column : part.columns) {
+    residuals = residuals || std::string(column.title).find("e0") != std::string::npos;
+    own = own || std::string(column.figure).rfind("certificate", 0) == 0;
+  }
+  std::string text = part.timed ? std::string("Almond and ") + part.rival +
+                                      " take turns where runs are short: their times are medians of three passes, and "
+                                      "the ratio stands with its least and most. "
+                                : "";
+  if (residuals) text += "Residuals are the referee's: one formula on each engine's own impulses and velocities. ";
+  if (own)
+    text +=
+        "\u201cAlmond reports\u201d is not the referee's but what Almond's solver says of the problem it was given; a "
+        "push "
+        "out of an overlap belongs to that problem, and counts as an error in e0.";
+  return text;
+}
+
 std::string colour_of(const std::string& engine) { return find_engine(engine).colour; }
 
 int balls_of(const std::string& scene) { return std::stoi(scene.substr(std::string("growth").size())); }
+
+/// On an incline creep is the error, of what slides that it leaves the ground.
+std::string error_label(const PeerPart& part, const PeerRun& run) {
+  if (std::string(part.error.figure) != "judged.error") return part.error.title;
+  return run.has("judged.creep_mm_s") ? "creep [mm/s]" : "lift [mm]";
+}
 
 }  // namespace
 
@@ -40,6 +74,8 @@ std::string note_of(const PeerRun& run) {
 
 bool was_left_out(const PeerRun& run) { return run.failure.rfind("left out", 0) == 0; }
 
+bool was_spared(const PeerRun& run) { return run.failure.rfind("spared", 0) == 0; }
+
 const PeerRun* find_peer(const PeerRuns& runs, const std::string& scene, const std::string& engine) {
   const auto found = std::find_if(runs.begin(), runs.end(), [&](const PeerRun& run) {
     return run.scene == scene && run.engine == engine && run.failure.empty();
@@ -47,37 +83,45 @@ const PeerRun* find_peer(const PeerRuns& runs, const std::string& scene, const s
   return found == runs.end() ? nullptr : &*found;
 }
 
-double time_ratio(const PeerPart& part, const PeerRuns& runs, const std::string& scene) {
+Spread time_ratio(const PeerPart& part, const PeerRuns& runs, const std::string& scene) {
   const PeerRun *own = find_peer(runs, scene, "almond"), *rival = find_peer(runs, scene, part.rival);
   const std::string figure = std::string(part.time) + ".median";
-  return own == nullptr || rival == nullptr ? kNaN : own->at(figure) / rival->at(figure);
+  return own == nullptr || rival == nullptr ? Spread{} : ratio_of(*own, figure, *rival, figure);
 }
 
-double p95_by_median(const PeerPart& part, const PeerRun& run) {
-  return run.at(std::string(part.time) + ".p95") / run.at(std::string(part.time) + ".median");
+Spread p95_by_median(const PeerPart& part, const PeerRun& run) {
+  const std::string time = part.time;
+  return ratio_of(run, time + ".p95", run, time + ".median");
 }
 
 Table peer_table(const PeerPart& part, const PeerRuns& runs) {
   const std::string rival = part.rival, median = std::string(part.time) + ".median";
-  Table table{
-      part.name, part.title, "", {"scene", "engine", "median [ms]", "p95 [ms]", "p95 / median", "time / " + rival}, {}};
+  Table table{part.name,
+              part.title,
+              caption_of(part),
+              {"scene", "engine", "median [ms]", "p95 [ms]", "p95 / median", "time / " + rival},
+              {},
+              2};
   for (const PeerColumn& column : part.columns) table.columns.emplace_back(column.title);
   table.columns.emplace_back("note");
   for (const PeerRun& run : runs) {
     const PeerRun* other = find_peer(runs, run.scene, rival);
-    const double ratio = other == nullptr ? kNaN : run.at(median) / other->at(median);
-    const Tone tone = run.engine != "almond" || std::isnan(ratio) ? Tone::kPlain
-                      : ratio <= 1.0                              ? Tone::kGood
-                                                                  : Tone::kBad;
+    const Spread ratio = other == nullptr         ? Spread{}
+                         : run.engine == "almond" ? time_ratio(part, runs, run.scene)
+                                                  : Spread{run.at(median) / other->at(median)};
+    const Tone tone = run.engine != "almond" || std::isnan(ratio.middle) || ratio.straddles(1.0) ? Tone::kPlain
+                      : ratio.middle <= 1.0                                                      ? Tone::kGood
+                                                                                                 : Tone::kBad;
     std::vector<Cell> row = {text_cell(run.scene),
                              text_cell(run.engine),
-                             time_cell(run.at(median)),
-                             time_cell(run.at(std::string(part.time) + ".p95")),
-                             ratio_cell(p95_by_median(part, run)),
-                             ratio_cell(ratio, tone)};
+                             step_cell(run.at(median)),
+                             step_cell(run.at(std::string(part.time) + ".p95")),
+                             ratio_cell(p95_by_median(part, run).middle),
+                             spread_cell(ratio, tone)};
     for (const PeerColumn& column : part.columns) row.push_back(figure_cell(run, column));
     const std::string note = note_of(run);
-    row.push_back(text_cell(note, note.empty() ? Tone::kPlain : was_left_out(run) ? Tone::kQuiet : Tone::kBad));
+    const bool quiet = was_left_out(run) || was_spared(run);
+    row.push_back(text_cell(note, note.empty() ? Tone::kPlain : quiet ? Tone::kQuiet : Tone::kBad));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -89,9 +133,9 @@ void add_peer_plots(const PeerPart& part, const PeerRuns& runs, Report& report) 
   for (const std::string& scene : part.scenes) {
     Plot plot;
     plot.title = scene + (std::string(part.time) == "cpu" ? "" : ", cold");
-    plot.subtitle = "left and low is good";
+    plot.subtitle = "left and low is good, dashed: the front";
     plot.x.label = std::string("median ") + (std::string(part.time) == "cpu" ? "step" : "solve") + " [ms]";
-    plot.y.label = part.error.title;
+    bool zeros = false;
     plot.names = true;
     for (const PeerRun& run : runs) {
       const double time = run.at(std::string(part.time) + ".median"), error = std::abs(run.at(part.error.figure));
@@ -99,11 +143,14 @@ void add_peer_plots(const PeerPart& part, const PeerRuns& runs, Report& report) 
       Series series;
       series.name = run.engine;
       series.points = {{time, std::max(error, kFloor)}};
+      plot.y.label = error_label(part, run);
+      zeros = zeros || error < kFloor;
       series.colour = colour_of(run.engine);
       series.markers = true;
       series.steps = false;
       plot.series.push_back(std::move(series));
     }
+    if (zeros) plot.y.label += " (0 at 1e-12)";
     if (plot.series.size() > 1) add_plot(plot, std::string(part.name) + "_" + scene, report);
   }
 }
@@ -117,7 +164,7 @@ void add_growth(const PeerPart& part, const PeerRuns& runs, Report& report) {
   Table exponents{"exponents",
                   "Exponent p of time ~ balls^p",
                   "Of runs that were not cut by the time limit.",
-                  {"engine", "p", "p from 1000 balls on", "from", "to"},
+                  {"engine", "p", "p from 1000 balls on", "from [balls]", "to [balls]"},
                   {}};
   for (const std::string& engine : part.engines) {
     Series series;

@@ -120,7 +120,7 @@ std::vector<Peer> find_peers(const std::string& selection, std::vector<std::stri
   std::vector<Peer> peers;
   std::string why;
   if (selection == "all" || selection == "siconos") {
-    const std::string python = from_environment("ALMOND_SICONOS_PYTHON", "/usr/bin/python3");
+    const std::string python = find_siconos_python();
     const std::string script = find_script("peers_siconos.py");
     if (can_import(python, "siconos.numerics", why)) {
       for (const char* solver : {"nsgs", "nsn", "admm"})

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "almond/base/check.hpp"
+#include "almond/base/types.hpp"
 #include "almond/load/file_io.hpp"
 #include "bench/process.hpp"
 
@@ -57,8 +58,9 @@ struct Scale {
   }
 };
 
+/// `tight`: the data with some room, instead of whole decades.
 Scale make_scale(const Axis& axis, const std::vector<Series>& series, double Point::*member, double pixel0,
-                 double pixel1) {
+                 double pixel1, bool tight) {
   double low = axis.low, high = axis.high;
   if (low == high) {
     low = 1e300;
@@ -79,7 +81,11 @@ Scale make_scale(const Axis& axis, const std::vector<Series>& series, double Poi
   Scale scale{axis.logarithmic, low, high, pixel0, pixel1};
   scale.low = scale.transform(low);
   scale.high = scale.transform(high);
-  if (axis.logarithmic && axis.low == axis.high) {
+  if (axis.logarithmic && axis.low == axis.high && tight) {
+    const double room = std::max(0.08 * (scale.high - scale.low), 0.1);
+    scale.low -= room;
+    scale.high += room;
+  } else if (axis.logarithmic && axis.low == axis.high) {
     scale.low = std::floor(scale.low);
     scale.high = std::ceil(scale.high);
   }
@@ -97,8 +103,27 @@ std::string superscript(int exponent) {
          std::to_string(std::abs(exponent)) + "</tspan>";
 }
 
+/// 1, 2 and 5 of each decade, as numbers: for few decades; all nine of the decade where even those are too few.
+std::vector<Tick> make_fine_ticks(const Scale& scale) {
+  constexpr double kRoom = 30.0;  // between labels
+  std::vector<Tick> ticks;
+  for (const bool all : {false, true}) {
+    ticks.clear();
+    for (int k = static_cast<int>(std::floor(scale.low)); k <= static_cast<int>(std::ceil(scale.high)); ++k)
+      for (int digit = 1; digit <= 9; ++digit) {
+        const double value = digit * std::pow(10.0, k), at = std::log10(value);
+        if (at < scale.low - 1e-9 || at > scale.high + 1e-9) continue;
+        const bool room = ticks.empty() || std::abs(scale(value) - scale(ticks.back().value)) > kRoom;
+        if (room && (all || digit == 1 || digit == 2 || digit == 5)) ticks.push_back({value, data_number(value)});
+      }
+    if (ticks.size() > 1) break;
+  }
+  return ticks;
+}
+
 std::vector<Tick> make_ticks(const Scale& scale) {
   std::vector<Tick> ticks;
+  if (scale.logarithmic && scale.high - scale.low < 2.2) return make_fine_ticks(scale);
   if (scale.logarithmic) {
     const int first = static_cast<int>(std::ceil(scale.low - 1e-9)),
               last = static_cast<int>(std::floor(scale.high + 1e-9));
@@ -213,45 +238,85 @@ std::string draw_legend(const Plot& plot, double left, double top, double width,
   return out;
 }
 
-/// Names beside the first points, moved down or up where they would cover each other or a point.
-std::string draw_names(const Plot& plot, const Scale& x, const Scale& y) {
-  constexpr double kHeight = 11.0, kLetter = 6.0, kGap = 6.0;
-  struct Box {
-    double left, right, y;
+/// The edge of what the points reach: at every x the least y so far. Its corners are the points that none beats in
+/// both.
+std::string draw_front(const Plot& plot, const Scale& x, const Scale& y) {
+  std::vector<Point> points;
+  for (const Series& series : plot.series)
+    if (!series.points.empty()) points.push_back(series.points.front());
+  std::sort(points.begin(), points.end(),
+            [](const Point& a, const Point& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
+  std::string path;
+  double best = kInfinity;
+  for (const Point& p : points) {
+    if (p.y >= best) continue;
+    path +=
+        (path.empty() ? "M" + number(x(p.x)) + " " + number(y.pixel1) : "H" + number(x(p.x))) + "V" + number(y(p.y));
+    best = p.y;
+  }
+  if (path.empty()) return "";
+  return "<path class=\"front\" fill=\"none\" stroke=\"#9aa0ab\" stroke-width=\"0.9\" stroke-dasharray=\"4 2\" d=\"" +
+         path + "H" + number(x.pixel1) + "\"/>\n";
+}
+
+/// A rectangle that is taken: a point or a name.
+struct Area {
+  double left, right, top, bottom;
+
+  [[nodiscard]] bool meets(const Area& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+};
+
+/// Where a name has room near its point: right or left of it, in its row or the rows below and above.
+Area place_name(double px, double py, double width, const Area& frame, const std::vector<Area>& taken) {
+  constexpr double kHeight = 11.0, kGap = 6.0;
+  const auto at = [&](bool left, double row) {
+    const double start = left ? px - kGap - width : px + kGap, middle = py + kHeight * row;
+    return Area{start, start + width, middle - 0.5 * kHeight, middle + 0.5 * kHeight};
   };
-  std::vector<Box> taken;
+  const auto fits = [&](const Area& area) {
+    if (area.left < frame.left || area.right > frame.right || area.top < frame.top || area.bottom > frame.bottom)
+      return false;
+    return std::none_of(taken.begin(), taken.end(), [&](const Area& other) { return area.meets(other); });
+  };
+  for (int k = 0; k < 24; ++k)  // here, below, above, farther below, ...
+    for (const bool left : {false, true}) {
+      const Area area = at(left, (k % 2 == 1 ? 1.0 : -1.0) * ((k + 1) / 2));
+      if (fits(area)) return area;
+    }
+  return at(px + kGap + width > frame.right, 0.0);
+}
+
+/// Names beside the first points, where they cover neither each other nor a point; one that is a row or more away has a
+/// line to its point.
+std::string draw_names(const Plot& plot, const Scale& x, const Scale& y) {
+  constexpr double kLetter = 6.0, kRadius = 5.0;
+  const Area frame{x.pixel0, x.pixel1, y.pixel1, y.pixel0};
+  std::vector<Area> taken;
   for (const Series& series : plot.series)
     if (!series.points.empty()) {
-      const double px = x(series.points.front().x);
-      taken.push_back({px - kGap + 1.0, px + kGap - 1.0, y(series.points.front().y)});
+      const double px = x(series.points.front().x), py = y(series.points.front().y);
+      taken.push_back({px - kRadius, px + kRadius, py - kRadius, py + kRadius});
     }
-  std::string out;
+  std::string lines, names;
   for (const Series& series : plot.series) {
     if (series.points.empty()) continue;
-    const double px = x(series.points.front().x), py = y(series.points.front().y),
-                 width = kLetter * static_cast<double>(series.name.size());
-    const bool before = px + kGap + width > x.pixel1;  // the frame ends
-    Box box{before ? px - kGap - width : px + kGap, before ? px - kGap : px + kGap + width, py};
-    const auto fits = [&](double at) {
-      if (at < y.pixel1 + 0.5 * kHeight || at > y.pixel0 - 0.5 * kHeight) return false;
-      return std::none_of(taken.begin(), taken.end(), [&](const Box& other) {
-        return box.left < other.right && other.left < box.right && std::abs(at - other.y) < kHeight;
-      });
-    };
-    for (int k = 0; k < 24; ++k) {  // here, below, above, farther below, ...
-      const double at = py + (k % 2 == 1 ? 1.0 : -1.0) * kHeight * ((k + 1) / 2);
-      if (!fits(at)) continue;
-      box.y = at;
-      break;
-    }
-    taken.push_back(box);
+    const double px = x(series.points.front().x), py = y(series.points.front().y);
+    const Area area = place_name(px, py, kLetter * static_cast<double>(series.name.size()), frame, taken);
+    taken.push_back(area);
+    const bool left = area.right < px;
+    const double middle = 0.5 * (area.top + area.bottom);
     const std::string colour = series.colour.empty() ? solver_colour(series.name) : series.colour;
-    out += "<circle cx=\"" + number(px) + "\" cy=\"" + number(py) + "\" r=\"4\" fill=\"" + colour + "\"/><text x=\"" +
-           number(before ? box.right : box.left) + "\" y=\"" + number(box.y + 3.5) +
-           (before ? "\" text-anchor=\"end" : "") + "\" fill=\"" + colour + "\">" + escape_xml(series.name) +
-           "</text>\n";
+    if (std::abs(middle - py) > 1.0)
+      lines += "<line stroke=\"" + colour + "\" stroke-width=\"0.6\" opacity=\"0.6\" x1=\"" + number(px) + "\" y1=\"" +
+               number(py) + "\" x2=\"" + number(left ? area.right : area.left) + "\" y2=\"" + number(middle) + "\"/>\n";
+    names += "<circle cx=\"" + number(px) + "\" cy=\"" + number(py) + "\" r=\"4\" fill=\"" + colour + "\"/><text x=\"" +
+             number(left ? area.right : area.left) + "\" y=\"" + number(middle + 3.5) +
+             (left ? "\" text-anchor=\"end" : "") + "\" fill=\"" + colour +
+             "\" stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\">" + escape_xml(series.name) + "</text>\n";
   }
-  return out;
+  return lines + names;
 }
 
 std::string shorten(const std::string& text, std::size_t most) {
@@ -266,8 +331,8 @@ std::string draw_inside(const Plot& plot) {
     legend = draw_legend(plot, frame.left, frame.top + 10.0, plot.width - frame.left - frame.right, &height);
     frame.top += height + 2.0;
   }
-  const Scale x = make_scale(plot.x, plot.series, &Point::x, frame.left, plot.width - frame.right);
-  const Scale y = make_scale(plot.y, plot.series, &Point::y, plot.height - frame.bottom, frame.top);
+  const Scale x = make_scale(plot.x, plot.series, &Point::x, frame.left, plot.width - frame.right, plot.names);
+  const Scale y = make_scale(plot.y, plot.series, &Point::y, plot.height - frame.bottom, frame.top, plot.names);
   out += "<rect width=\"" + std::to_string(plot.width) + "\" height=\"" + std::to_string(plot.height) +
          "\" fill=\"#fff\"/>\n";
   out += "<text x=\"" + number(frame.left) + "\" y=\"16\" font-size=\"12.5\" font-weight=\"600\" fill=\"#111827\">" +
@@ -276,6 +341,7 @@ std::string draw_inside(const Plot& plot) {
          escape_xml(plot.subtitle) + "</text>\n" + legend + draw_axes(plot, x, y);
   // The first series is the one to look at: drawn last, on top.
   for (const Series& series : plot.series) out += draw_band(series, x, y);
+  if (plot.names) out += draw_front(plot, x, y);
   for (std::size_t k = plot.series.size(); k-- > 0;) out += draw_series(plot.series[k], x, y);
   if (plot.names) out += draw_names(plot, x, y);
   // What a page needs to turn pointer positions into data.

@@ -35,7 +35,7 @@ struct Plot {
   std::vector<double> rules;  // horizontal guide lines, at these y
   int width = 420, height = 300;
   bool legend = true;
-  bool names = false;  // beside the first point of each series, instead of the legend: for series of one point
+  bool names = false;  // series of one point: each with its name beside it, and the front of those that none beats
 };
 
 /// A fixed colour for every solver and peer, the same on every figure.

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 namespace almond::bench {
@@ -60,6 +61,22 @@ std::string paint(const std::string& text, Tone tone, bool colour) {
   return ansi(tone) + text + "\033[0m";
 }
 
+constexpr std::size_t kTextWidth = 110;  // of captions
+
+/// Lines of at most `width` characters, each with its end.
+std::string wrap(const std::string& text, std::size_t width) {
+  std::string out, line;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!line.empty() && width_of(line) + 1 + width_of(word) > width) {
+      out += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return line.empty() ? out : out + line + "\n";
+}
+
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
@@ -96,16 +113,33 @@ void Report::add_claim(std::string claim, std::string expected, std::string meas
       {std::move(claim), std::move(expected), std::move(measured), holds, std::move(criterion), std::move(cause)});
 }
 
-int Report::num_claims() const {
-  auto sum = static_cast<int>(claims.size());
-  for (const Report& part : parts) sum += part.num_claims();
+namespace {
+
+template <class Test>
+int count_claims(const Report& report, const Test& test) {
+  auto sum = static_cast<int>(std::count_if(report.claims.begin(), report.claims.end(), test));
+  for (const Report& part : report.parts) sum += count_claims(part, test);
   return sum;
 }
 
+}  // namespace
+
+int Report::num_claims() const {
+  return count_claims(*this, [](const Claim&) { return true; });
+}
+
 int Report::num_held() const {
-  auto sum = static_cast<int>(std::count_if(claims.begin(), claims.end(), [](const Claim& c) { return c.holds; }));
-  for (const Report& part : parts) sum += part.num_held();
-  return sum;
+  return count_claims(*this, [](const Claim& c) { return c.holds && !c.near; });
+}
+
+int Report::num_near() const {
+  return count_claims(*this, [](const Claim& c) { return c.near; });
+}
+
+std::string Report::score() const {
+  const int near = num_near();
+  return std::to_string(num_held()) + " of " + std::to_string(num_claims()) + " targets hold" +
+         (near == 0 ? "" : ", " + std::to_string(near) + (near == 1 ? " is" : " are") + " met within the spread");
 }
 
 int Report::num_left_out() const {
@@ -165,6 +199,7 @@ Json rows_json(const Table& table) {
 void add_contents(const Report& report, const std::string& part, Json& out) {
   for (const Claim& c : report.claims) {
     Json claim = {{"claim", c.claim}, {"expected", c.expected}, {"measured", c.measured}, {"holds", c.holds}};
+    claim["verdict"] = c.verdict();
     if (!c.criterion.empty()) claim["criterion"] = c.criterion;
     if (!c.cause.empty()) claim["cause"] = c.cause;
     if (!part.empty()) claim["part"] = part;
@@ -208,6 +243,7 @@ std::string to_text(const Table& table, bool colour) {
   }
   std::string out;
   if (!table.title.empty()) out += table.title + "\n";
+  if (!table.caption.empty()) out += wrap(table.caption, kTextWidth);
   std::string rule;
   for (std::size_t k = 0; k < table.columns.size(); ++k) {
     out += pad(table.columns[k], width[k], right[k]) + "  ";
@@ -226,8 +262,11 @@ std::string to_text(const Table& table, bool colour) {
 std::string to_text(const std::vector<Claim>& claims, bool colour) {
   std::string out;
   for (const Claim& c : claims) {
-    const std::string mark = paint(c.holds ? "holds " : "MISSED", c.holds ? Tone::kGood : Tone::kBad, colour);
+    const std::string mark = c.near    ? paint("near  ", Tone::kPlain, colour)
+                             : c.holds ? paint("holds ", Tone::kGood, colour)
+                                       : paint("MISSED", Tone::kBad, colour);
     out += mark + "  " + c.claim + "\n        expected " + c.expected + "; measured " + c.measured + "\n";
+    if (c.near) out += "        at the target within the spread\n";
     if (!c.criterion.empty()) out += "        holds if " + c.criterion + "\n";
     if (!c.cause.empty()) out += "        why not: " + c.cause + "\n";
   }

@@ -34,6 +34,7 @@ struct Table {
   std::string caption;  // one or two sentences below the heading, may be empty
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> rows;
+  int keys = 1;  // leading columns that say what a row is about: a page keeps them in view
 };
 
 /// A target and what came out. What could not be measured (a peer is not installed, a file is not there) is no claim
@@ -43,6 +44,9 @@ struct Claim {
   bool holds = false;
   std::string criterion = {};  // what makes it hold, where that is not plain from `expected`
   std::string cause = {};      // why it does not; only where it does not
+  bool near = false;           // the target lies within the spread of what was measured: neither held nor missed
+
+  [[nodiscard]] const char* verdict() const { return near ? "at the target" : holds ? "holds" : "missed"; }
 };
 
 struct Figure {
@@ -79,13 +83,16 @@ struct Report {
   // With those of the parts.
   [[nodiscard]] int num_claims() const;
   [[nodiscard]] int num_held() const;
+  [[nodiscard]] int num_near() const;
+  /// "27 of 34 targets hold, 2 are met within the spread".
+  [[nodiscard]] std::string score() const;
   [[nodiscard]] int num_left_out() const;  // parts
 };
 
 /// Machine, compiler, build flags and date as facts.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> machine_facts();
 
-/// {"bench","facts":{..},"claims":[{"claim","expected","measured","holds","criterion","cause"}..],"tables":{name:[{column:value}..]},"notes":[..]};
+/// {"bench","facts":{..},"claims":[{"claim","expected","measured","holds","verdict","criterion","cause"}..],"tables":{name:[{column:value}..]},"notes":[..]};
 /// those of parts stand in the same lists, claims with the part's name, and "parts":[{"name","title","lead"}..] lists
 /// them.
 [[nodiscard]] std::string to_json(const Report& report);

@@ -28,6 +28,8 @@ std::string find_python() {
   return from_environment("ALMOND_PINOCCHIO_PYTHON", (checkout / ".venv/bin/python").string());
 }
 
+std::string find_siconos_python() { return from_environment("ALMOND_SICONOS_PYTHON", "/usr/bin/python3"); }
+
 bool can_import(const std::string& python, const std::string& modules, std::string& why) {
   constexpr double kTimeoutMs = 30e3;
   const ProcessResult result = run_process({python, "-c", "import numpy, " + modules}, kTimeoutMs);

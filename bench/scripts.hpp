@@ -13,6 +13,9 @@ namespace almond::bench {
 /// ALMOND_PINOCCHIO_PYTHON, or that of the checkout's .venv; may not be there.
 [[nodiscard]] std::string find_python();
 
+/// That of Siconos: ALMOND_SICONOS_PYTHON, or the system's; may not be there.
+[[nodiscard]] std::string find_siconos_python();
+
 /// Whether this interpreter has numpy and the modules ("a, b"); else `why` not.
 [[nodiscard]] bool can_import(const std::string& python, const std::string& modules, std::string& why);
 

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -54,17 +55,46 @@ def test_one_referee_for_all(almond, tmp_path, python):
     rows = {(row["scene"], row["engine"]): row for row in report["tables"]["ball"]}
     assert set(rows) == {(scene, engine) for scene in ("drop", "roll") for engine in ("almond", "mj_default", "drake_sap")}
     # Rigid: lands on the ground, rolls at 5/7 of its speed. MuJoCo's default is soft: it lands by centimetres in it.
-    assert rows["drop", "almond"]["at impact [mm]"] < 1e-6 and 10.0 < rows["drop", "mj_default"]["at impact [mm]"] < 40.0
+    assert rows["drop", "almond"]["overlap at impact [mm]"] < 1e-6 and 10.0 < rows["drop", "mj_default"]["overlap at impact [mm]"] < 40.0
     assert abs(rows["roll", "almond"]["rolling error [%]"]) < 1e-9
     assert rows["drop", "almond"]["median [ms]"] > 0.0 and rows["drop", "mj_default"]["time / mj_default"] == 1.0
-    assert rows["drop", "mj_default"]["residual e0"] < 1e-9 < rows["drop", "mj_default"]["worst e0"]
+    assert rows["drop", "mj_default"]["residual e0 [N s]"] < 1e-9 < rows["drop", "mj_default"]["worst e0 [N s]"]
     # What is not installed says what to do, in its rows and at the end.
     for row in (rows["drop", "drake_sap"], rows["roll", "drake_sap"]):
         assert row["median [ms]"] is None and "pip install numpy drake" in row["note"]
     assert "drake is not installed" in result.err
     assert {claim["claim"]: claim["holds"] for claim in report["claims"]}["a dropped ball does not sink in"]
     assert {file.name for file in (tmp_path / "scenes").iterdir()} == {"drop.xml", "roll.xml"}
-    assert '<figure id="ball_drop">' in (tmp_path / "p.html").read_text()
+    page = (tmp_path / "p.html").read_text()
+    assert '<figure id="ball_drop">' in page and 'class="front"' in page and "overlap [mm]" in page
+    # Every number has its unit, or is a count, a ratio or a word.
+    bare = {"scene", "engine", "note", "p95 / median", "time / mj_default", "contacts"}
+    assert all(name in bare or name.endswith("]") for name in rows["drop", "almond"])
+    listed = {row["engine"]: row["installed"] for row in report["tables"]["engines"]}
+    assert set(listed) == {"almond", "mj_default", "drake_sap"} and "9.9" in listed["mj_default"]
+
+
+def test_solvers_stand_among_the_engines(almond, tmp_path, python):
+    env = {**python(), "ALMOND_SICONOS_PYTHON": "/nowhere/python"}
+    report, _ = run(almond, tmp_path, env, "--part", "nut", "--engines", "almond,pinocchio-admm,siconos-nsgs")
+    listed = {row["engine"]: row["installed"] for row in report["tables"]["engines"]}
+    assert "pip install pin" in listed["pinocchio-admm"] and "python3-siconos" in listed["siconos-nsgs"]
+    assert all(row["pinocchio-admm: solved"] == "not installed" for row in report["tables"]["nut"])
+
+
+def test_two_that_are_compared_take_turns(almond, tmp_path, python):
+    report, result = run(almond, tmp_path, python(), "--part", "cold", "--engines", "almond,mj_hard")
+    if "MJCF" in str(report["tables"]["cold"][0]["note"]):
+        pytest.skip("built without MuJoCo")
+    for claim in report["claims"]:
+        if "median time against mj_hard" in claim["claim"]:
+            assert re.search(r"^[0-9.]+x \([0-9.]+ to [0-9.]+\): .* 3 passes in turn$", claim["measured"]), claim
+            assert claim["verdict"] in ("holds", "missed", "at the target")
+    assert re.search(r"cold, dish: .* ratio [0-9.]+x \([0-9.]+ to [0-9.]+\)", result.out)
+    # Whose numbers they are: in the caption, and where a target rests on Almond's own.
+    assert "Almond reports" in result.out and "are the referee's" in result.out
+    solved = next(claim for claim in report["claims"] if claim["claim"] == "loaded steps are solved")
+    assert "Almond's own report" in solved["criterion"] and "the referee's worst e0 there" in solved["measured"]
 
 
 def test_cold_steps_have_the_residual_of_both(almond, tmp_path, python):
@@ -75,8 +105,8 @@ def test_cold_steps_have_the_residual_of_both(almond, tmp_path, python):
     own, hard = rows["stack10", "almond"], rows["stack10", "mj_hard"]
     assert own["contacts"] == hard["contacts"] == 40  # ten cubes, four corners each
     # The convex model leaves an error that the law does not have.
-    assert own["worst e0"] < 1e-8 < 1e-5 < hard["residual e0"]
-    assert own["own certificate, worst"] == pytest.approx(own["worst e0"], rel=0.05)
+    assert own["worst e0 [N s]"] < 1e-8 < 1e-5 < hard["residual e0 [N s]"]
+    assert own["Almond reports, worst [N s]"] == pytest.approx(own["worst e0 [N s]"], rel=0.05)
 
 
 def test_a_peer_that_fails_is_a_row(almond, tmp_path, python):
@@ -93,6 +123,17 @@ def test_a_strict_run_with_a_failure_is_not_complete(almond, tmp_path, python):
     failed, fine = almond(*words, "mj_default,mj_hard", env=env), almond(*words, "mj_default", env=env)
     assert failed.code == 1 and "drop, mj_hard: FAIL: no such luck" in failed.err and "not in full: 1" in failed.out
     assert fine.code == 0, fine.err
+
+
+def test_an_engine_that_is_spared_is_no_failure(almond, tmp_path, python):
+    slow = '{"steps": 5, "cut": true, "cpu": {"median": 9.0, "p95": 9.0}, "judged": {"finite": true}}'
+    env = python(f"[ \"$2\" = run ] && echo '{slow}' > \"$7\" && exit 0")
+    words = ("bench", "peers", "--quick", "--strict", "--part", "growth", "--engines", "mj_cg", "--json", tmp_path / "p.json")
+    result = almond(*words, env=env)
+    assert result.code == 0, result.out + result.err
+    notes = [row["note"] for row in json.loads((tmp_path / "p.json").read_text())["tables"]["growth"]]
+    assert notes == ["cut by the time limit after 5 steps"] + 4 * ["spared: did not get to the end with fewer balls"]
+    assert "growth300, mj_cg: spared" in result.err and "not in full" not in result.out
 
 
 def test_a_bad_file_costs_its_part_only(almond, tmp_path, python):
@@ -131,6 +172,8 @@ def test_an_error_is_one_line(tmp_path):
 
 @pytest.mark.parametrize("words, said", [
     (["--part", "bals"], "no part"), (["--engines", "mj_frim"], "did you mean mj_firm"), (["some_folder"], "cannot read this folder"),
+    (["--engines", "drake_sap", "--part", "cold"], "none of --engines takes part in it; expected some of almond, mj_default"),
+    (["--engines", "mj_firm", "--part", "nut"], "measured against almond"), (["--engines", "siconos-nsgs", "--part", "ball"], "none of --engines takes part"),
     (["--peers", "none"], "no effect"), (["--files-only"], "no effect"), (["/", "--part", "ball"], "expected --part problems"), (["--save", "/dev/null/x"], "cannot make this folder"), (["--replays", "/dev/null/x"], "cannot make this folder")])
 def test_what_does_not_exist_is_said_at_once(almond, words, said):
     result = almond("bench", "peers", "--quick", *words, timeout=60)
@@ -153,6 +196,27 @@ def test_replays_play_all_engines(almond, tmp_path, python):
     # The page holds both: `compare` finds them.
     again = almond("compare", tmp_path / "replays" / "drop.html", tmp_path / "replays" / "roll.html", "--replay", tmp_path / "all.html")
     assert again.code == 0, again.err
+
+
+def test_one_engine_is_played_too(almond, tmp_path, python):
+    report, result = run(almond, tmp_path, python(), "--part", "ball", "--engines", "mj_default", "--replays", tmp_path / "replays")
+    if "no replays" in result.err:
+        pytest.skip("built without the page of replays")
+    assert set(report["parts"][0]["replays"]) == {"drop", "roll"} and f"replays: {tmp_path / 'replays'}" in result.out
+
+
+def test_what_cannot_be_played_is_said(almond, tmp_path, python):
+    if "without its web page" in almond("bench", "peers", "--replays", tmp_path / "replays", "--part", "none").err:
+        pytest.skip("built without the page of replays")
+    _, result = run(almond, tmp_path, python(), "--part", "nut", "--engines", "almond", "--replays", tmp_path / "replays")
+    assert "--replays: there is nothing to play" in result.err and "replays: /" not in result.out
+
+
+def test_solvers_run_where_they_are_asked_for(almond, tmp_path, python):
+    report, result = run(almond, tmp_path, python(), "--part", "nut", "--part", "problems", "--engines", "almond")
+    assert all(row["pinocchio-admm: solved"] == "not asked" for row in report["tables"]["nut"])
+    assert "left out" not in result.err and "none of --engines is a solver" in result.err
+    assert set(report["tables"]["problem_times"][0]) >= {"problem", "almond"} and len(report["tables"]["engines"]) == 1
 
 
 def test_nuts_are_solved_with_or_without_pinocchio(almond, tmp_path, python):

@@ -74,6 +74,18 @@ export class App {
     this.title.parentElement!.classList.toggle('compare', worlds.length > 1);
     this.applySettings(this.store.value);
     if (!this.cameraTouched) this.frameAll();
+    this.followEach();
+  }
+
+  /** Of recordings that say which body to follow, each picture follows its own. */
+  private followEach(): void {
+    const [first] = this.worlds;
+    if (!first || this.worlds.some(({ replay }) => replay.follow < 0 || replay.follow !== first.replay.follow)) return;
+    const radius = Math.max(...first.extent.balls.map(([, , , r]) => r), 0);
+    const { x, y, z } = first.view.bodyPosition(first.replay.follow);
+    this.stage.frame([[x, y, z, 3 * radius]], first.view.up);
+    this.stage.follow(first.view, first.replay.follow, true);
+    this.keepCamera();
   }
 
   private frameAll(): void {
@@ -86,6 +98,7 @@ export class App {
     this.stage.follow(null, -1);
     this.cameraTouched = false;
     this.frameAll();
+    this.followEach();
     this.showSelection();
   }
 

@@ -92,6 +92,8 @@ export interface Replay {
   bodies: Body[];
   meshes: Mesh[];
   geoms: Geom[];
+  /** Body that stays in the middle of the picture; -1: none. */
+  follow: number;
   frames: number;
   step: Uint32Array;
   time: Float64Array;
@@ -234,6 +236,7 @@ function readHeader(header: any, sections: Sections): Replay {
     bodies,
     meshes,
     geoms,
+    follow: header.follow in bodies ? Number(header.follow) : -1,
     frames: count,
     step: sections.whole(frames.step, 'frames.step', count),
     time,

@@ -28,7 +28,7 @@ export class Stage {
   private height = 1;
   private fixed = false;
   private dirty = true;
-  private followed: { view: SceneView; body: number; last: THREE.Vector3 } | null = null;
+  private followed: { view: SceneView; body: number; last: THREE.Vector3; each: boolean } | null = null;
   private glide: { from: THREE.Vector3; to: THREE.Vector3; start: number } | null = null;
 
   constructor(readonly canvas: HTMLCanvasElement) {
@@ -153,8 +153,9 @@ export class Stage {
     this.invalidate();
   }
 
-  follow(view: SceneView | null, body: number): void {
-    this.followed = view && body >= 0 ? { view, body, last: view.bodyPosition(body) } : null;
+  /** `each`: every view keeps its own body of that number in place. */
+  follow(view: SceneView | null, body: number, each = false): void {
+    this.followed = view && body >= 0 ? { view, body, last: view.bodyPosition(body), each } : null;
     if (this.followed) this.focus(this.followed.last);
   }
 
@@ -193,6 +194,20 @@ export class Stage {
     this.invalidate();
   }
 
+  /** Does something with the camera where this view has it. */
+  private seenFrom<T>(view: SceneView, act: () => T): T {
+    if (!this.followed?.each || view === this.followed.view) return act();
+    const step = view.bodyPosition(this.followed.body).sub(this.followed.last);
+    this.camera.position.add(step);
+    this.controls.target.add(step);
+    this.camera.updateMatrixWorld();
+    const result = act();
+    this.camera.position.sub(step);
+    this.controls.target.sub(step);
+    this.camera.updateMatrixWorld();
+    return result;
+  }
+
   render(): void {
     this.dirty = false;
     const distance = this.camera.position.distanceTo(this.controls.target);
@@ -206,8 +221,10 @@ export class Stage {
       this.renderer.setScissor(x, bottom, width, height);
       this.camera.aspect = width / height;
       this.camera.updateProjectionMatrix();
-      view.aim(this.controls.target, distance);
-      this.renderer.render(view.scene, this.camera);
+      this.seenFrom(view, () => {
+        view.aim(this.controls.target, distance);
+        this.renderer.render(view.scene, this.camera);
+      });
     });
   }
 
@@ -223,7 +240,7 @@ export class Stage {
       this.camera.updateProjectionMatrix();
       const ray = new THREE.Raycaster();
       const device = new THREE.Vector2(((x - rect.x) / rect.width) * 2 - 1, 1 - ((y - rect.y) / rect.height) * 2);
-      ray.setFromCamera(device, this.camera);
+      this.seenFrom(this.views[i], () => ray.setFromCamera(device, this.camera));
       return { view: this.views[i], index: i, ray };
     }
     return null;

@@ -290,6 +290,26 @@ describe('replay', { skip }, () => {
     return blob(header, sections);
   };
 
+  test('replays that say which body to follow keep it in the middle of each picture', async () => {
+    const sliding = (far) =>
+      moment((header, sections) => {
+        header.follow = 0;
+        header.geoms[0].color = [0.9, 0, 0, 1];
+        header.frames.position = sections.add('i32', [0, 0, 0, far, 0, 0], { scale: 1e-5 });
+      });
+    const { page, context } = await open(browser, `${await write('follow.html', [sliding(20), sliding(30)])}#t=0.004`);
+    await ready(page);
+    await page.waitForTimeout(600); // the camera glides there
+    const picture = await pixels(page);
+    for (const y of [20, 60]) {
+      // 120 x 80 pixels, one picture above the other
+      const at = 4 * (120 * y + 60);
+      assert.ok(picture[at] > 2 * picture[at + 1] + 20, `nothing red in the middle of the picture at ${y}`);
+    }
+    assert.ok(await page.locator('.legend').isHidden(), 'no contacts, no legend');
+    await context.close();
+  });
+
   test('a video of a moment is more than an empty file', async () => {
     const { page, context } = await open(browser, `${await write('moment.html', [moment()])}#t=0`);
     await ready(page);

@@ -293,6 +293,7 @@ struct Replay::Impl {
     const std::size_t bodies = model->bodies.size();
     Json header = {{"title", options.title},          {"facts", facts},  {"dt", dt},
                    {"gravity", list(model->gravity)}, {"up", {0, 0, 1}}, {"bodies", describe_bodies(*model)}};
+    if (options.follow >= 0) header["follow"] = options.follow;
     header["geoms"] = describe_geoms(looks, shapes);
     header["meshes"] = shapes.meshes();
     header["frames"] = {{"count", frames.time.size()},
@@ -301,14 +302,17 @@ struct Replay::Impl {
                         {"position", to_json(sections.add(frames.position, {3 * bodies, kFrameLength}))},
                         {"quaternion", to_json(sections.add(frames.quaternion, {4 * bodies, kFrameUnit}))}};
     const ContactArrays& contacts = frames.contacts;
-    header["contacts"] = {{"start", to_json(sections.add(frames.contact_start))},
-                          {"position", to_json(sections.add(contacts.position))},
-                          {"normal", to_json(sections.add(contacts.normal, {0, kFrameUnit}))},
-                          {"force", to_json(sections.add(contacts.force))},
-                          {"mode", to_json(sections.add(contacts.mode))},
-                          {"mu", to_json(sections.add(contacts.mu))},
-                          {"geoms", to_json(sections.add(contacts.geoms))}};
-    if (!all_nan(contacts.residual)) header["contacts"]["residual"] = to_json(sections.add(contacts.residual));
+    // Where there are none, the page has no legend and no switches for them.
+    if (!contacts.mode.empty())
+      header["contacts"] = {{"start", to_json(sections.add(frames.contact_start))},
+                            {"position", to_json(sections.add(contacts.position))},
+                            {"normal", to_json(sections.add(contacts.normal, {0, kFrameUnit}))},
+                            {"force", to_json(sections.add(contacts.force))},
+                            {"mode", to_json(sections.add(contacts.mode))},
+                            {"mu", to_json(sections.add(contacts.mu))},
+                            {"geoms", to_json(sections.add(contacts.geoms))}};
+    if (!contacts.mode.empty() && !all_nan(contacts.residual))
+      header["contacts"]["residual"] = to_json(sections.add(contacts.residual));
     Json rows = Json::array();
     for (const Series& s : series) {
       if (all_nan(s.values)) continue;

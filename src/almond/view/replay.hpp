@@ -15,6 +15,7 @@ struct ReplayOptions {
   int hardest = 3;          // steps with the most iterations that are kept with their problem, 0.1 s apart
   std::vector<int> inside;  // further steps to keep, counted from 0
   std::string title = "Almond";
+  int follow = -1;  // body that the page keeps in the middle of the picture from the start
 };
 
 /// One step kept whole: its problem as a .npz file, and how solvers get on with it.

@@ -1,0 +1,73 @@
+// Ratios of two engines over several passes: against what they are by hand, and the order that the medians must keep.
+
+#include <gtest/gtest.h>
+
+#include "bench/page.hpp"
+#include "bench/peer_passes.hpp"
+#include "bench/report.hpp"
+
+namespace almond::bench {
+namespace {
+
+PeerRun timed(double median_ms) { return {"engine", "scene", {}, {}, {{"cpu.median", median_ms}, {"law.e0", 1.0}}}; }
+
+TEST(PeerPasses, OnePassHasNoSpread) {
+  const Spread ratio = ratio_of(timed(3.0), "cpu.median", timed(4.0), "cpu.median");
+  EXPECT_EQ(ratio.middle, 0.75);
+  EXPECT_FALSE(ratio.known());
+  EXPECT_FALSE(ratio.straddles(1.0));
+  EXPECT_EQ(to_text(ratio), "0.750x");
+  EXPECT_EQ(to_text(Spread{}), "-");
+}
+
+TEST(PeerPasses, TheRatioIsThatOfMediansAndLiesWithinTheSpread) {
+  PeerRun own = timed(3.0), rival = timed(4.0);
+  add_pass(timed(9.0), own);  // the machine was busy
+  add_pass(timed(8.0), rival);
+  add_pass(timed(3.2), own);
+  add_pass(timed(4.0), rival);
+  EXPECT_EQ(own.at("cpu.median"), 3.2);
+  EXPECT_EQ(own.at("law.e0"), 1.0);
+  const Spread ratio = ratio_of(own, "cpu.median", rival, "cpu.median");
+  EXPECT_DOUBLE_EQ(ratio.middle, 0.8);
+  EXPECT_DOUBLE_EQ(ratio.least, 0.75);
+  EXPECT_DOUBLE_EQ(ratio.most, 1.125);
+  EXPECT_EQ(to_text(ratio), "0.800x (0.750 to 1.12)");
+  EXPECT_TRUE(ratio.straddles(1.0));
+  EXPECT_FALSE(ratio.straddles(0.7));
+  EXPECT_FALSE(ratio.straddles(1.2));
+}
+
+TEST(PeerPasses, AClaimAtItsTargetIsNeitherHeldNorMissed) {
+  Report report;
+  report.add_claim("fast", "at most 1.0x", "0.99x (0.97 to 1.02)", true);
+  report.claims.back().near = true;
+  report.add_claim("exact", "1e-8", "1e-9", true);
+  report.add_claim("small", "1 MB", "2 MB", false);
+  EXPECT_EQ(report.num_claims(), 3);
+  EXPECT_EQ(report.num_held(), 1);
+  EXPECT_EQ(report.num_near(), 1);
+  EXPECT_EQ(report.score(), "1 of 3 targets hold, 1 is met within the spread");
+  EXPECT_NE(to_text(report.claims, false).find("at the target within the spread"), std::string::npos);
+  EXPECT_NE(to_json(report).find("\"verdict\": \"at the target\""), std::string::npos);
+  EXPECT_NE(to_html(report).find("<div class=\"claim near\">"), std::string::npos);
+}
+
+TEST(PeerTables, CaptionsAreWrappedAndRowsOfASceneBelongTogether) {
+  std::string caption;
+  for (int k = 0; k < 60; ++k) caption += "word ";
+  Table table{"t", "Title", caption, {"scene", "engine"}, {}, 2};
+  for (const char* scene : {"a", "a", "b"}) table.rows.push_back({text_cell(scene), text_cell("x")});
+  const std::string text = to_text(table, false);
+  EXPECT_EQ(text.rfind("Title\nword word", 0), 0U);
+  for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+    EXPECT_LE(end - at, 110U);
+  Report report;
+  report.tables.push_back(table);
+  const std::string html = to_html(report);
+  EXPECT_EQ(html.find("<tr class=\"next\">"), html.rfind("<tr class=\"next\">"));
+  EXPECT_NE(html.find("<td class=\" key last\">x</td>"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace almond::bench
