@@ -125,6 +125,11 @@ std::string make_json(const std::vector<Pair>& pairs, const SoakResult& all, dou
 }
 
 std::vector<Pair> make_pairs(SoakArguments& arguments) {
+  std::vector<std::string> paths;
+  std::vector<SolverKind> solvers = parse_solvers(arguments.solver_names, paths);
+  require(paths.empty(), "soak: takes no files");
+  if (solvers.empty())
+    solvers = {SolverKind::kAuto, SolverKind::kCanal, SolverKind::kSubAdmm, SolverKind::kSpn, SolverKind::kPgs};
   std::vector<const scenes::SoakCase*> cases;
   for (const std::string& name : arguments.cases) {
     const scenes::SoakCase* found = &scenes::find_soak_case(name);
@@ -138,11 +143,6 @@ std::vector<Pair> make_pairs(SoakArguments& arguments) {
         std::fprintf(stderr, "note: without %s, whose robot is not installed\n", entry.name.c_str());
     }
   }
-  std::vector<std::string> paths;
-  std::vector<SolverKind> solvers = parse_solvers(arguments.solver_names, paths);
-  require(paths.empty(), "soak: takes no files");
-  if (solvers.empty())
-    solvers = {SolverKind::kAuto, SolverKind::kCanal, SolverKind::kSubAdmm, SolverKind::kSpn, SolverKind::kPgs};
   std::vector<Pair> pairs;
   for (const scenes::SoakCase* which : cases)
     for (const SolverKind solver : solvers) pairs.push_back({which, solver, {}, 0.0, arguments.seed});
@@ -158,7 +158,7 @@ class Soak {
         share_(std::max<std::int64_t>(1, arguments.steps / static_cast<std::int64_t>(pairs.size()))) {}
 
   /// First each pair over and over with 1, 2 and 4 threads; then whoever has not had the fewest steps that each gets,
-  /// for as long as it takes; then whoever has had least.
+  /// or that take some time (Newton's method on a thousand balls does); then whoever has had least.
   void run(int repeat_steps) {
     for (Pair& pair : pairs)
       if (goes_on() && repeat_steps > 0)
@@ -188,11 +188,13 @@ class Soak {
   const InterruptGuard interrupt;
 
  private:
-  static constexpr double kTurnSeconds = 2.0, kRepeatSeconds = 1.0, kLineEverySeconds = 30.0, kShowEveryMs = 1000.0;
+  static constexpr double kFewestSeconds = 20.0, kTurnSeconds = 2.0, kRepeatSeconds = 1.0, kLineEverySeconds = 30.0,
+                          kShowEveryMs = 1000.0;
 
   [[nodiscard]] bool goes_on() const { return all.steps < steps_ && !interrupt.raised(); }
   /// Steps that it lacks of those that each pair gets.
   [[nodiscard]] std::int64_t missing(const Pair& pair) const {
+    if (pair.seconds > kFewestSeconds && pair.result.steps > 0) return 0;
     return std::max<std::int64_t>(0, std::min<std::int64_t>(kFewest, share_) - pair.result.steps);
   }
   /// Of these steps, those that are left when the other pairs get what they lack.
@@ -212,12 +214,13 @@ class Soak {
     all.add(result);
   }
 
-  /// From the first step on: to make a scene may take longer than a turn. Longer where `steps` take longer.
+  /// From the first step on: to make a scene may take longer than a turn. Longer where `steps` take somewhat longer.
   [[nodiscard]] std::function<bool(Simulation&)> within(const Pair& pair, double seconds, std::int64_t steps) {
     return [this, &pair, seconds, steps, watch = std::optional<Stopwatch>()](const Simulation& sim) mutable {
       if (!watch) watch.emplace();
       if (since_shown_.elapsed_ms() > kShowEveryMs) show(pair);
-      return (watch->elapsed_ms() < 1e3 * seconds || sim.state().steps < steps) && !interrupt.raised();
+      const double patience = sim.state().steps < steps ? std::max(seconds, kFewestSeconds) : seconds;
+      return watch->elapsed_ms() < 1e3 * patience && !interrupt.raised();
     };
   }
 
@@ -283,9 +286,10 @@ int run_soak_command(SoakArguments& arguments) {
 Action add_soak_command(CLI::App& command) {
   const auto o = std::make_shared<SoakArguments>();
   command.add_option("CASE", o->cases, "cases by name (default: all)");
-  expect_whole(command.add_option("--steps", o->steps,
-                                  "in all, repeats not counted (default 1e6); each case has at least 100 of them with "
-                                  "each solver, or its share where there are fewer"));
+  expect_whole(
+      command.add_option("--steps", o->steps,
+                         "in all, repeats not counted (default 1e6); each case has at least 100 of them, or 20 s, with "
+                         "each solver, or its share where there are fewer"));
   expect_whole(command.add_option("--repeat-steps", o->repeat_steps,
                                   "of the runs that are repeated with 1, 2 and 4 threads (default 30; 0: none is)"));
   expect_seed(command.add_option("--seed", o->seed, "of the first episode of each case (default 0)"));
