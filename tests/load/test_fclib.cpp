@@ -90,6 +90,31 @@ VecX free_velocity_of(const ContactProblem& problem) {
   return J * make_dense_A(problem).llt().solve(b) + make_dense_e(problem).head(3 * problem.num_contacts());
 }
 
+TEST_F(Fclib, HeapsThatClaimMoreThanTheFileHasAreRefused) {
+  write_local("good.hdf5", MatX::Identity(3, 3), {0.0, 0.0, -1.0}, {0.5});
+  const std::string good = read_file(path("good.hdf5"));
+  EXPECT_NO_THROW(static_cast<void>(load_problem(path("good.hdf5"))));
+  const std::size_t heap = good.find(std::string("HEAP\0", 5));
+  ASSERT_NE(heap, std::string::npos);
+  const auto change = [&](std::size_t at, unsigned long long value) {
+    std::string bytes = good;
+    for (std::size_t k = 0; k < 8; ++k) bytes[at + k] = static_cast<char>(value >> (8 * k));
+    write_file(path("bad.hdf5"), bytes);
+  };
+  const auto error = [&] { return error_of([&] { static_cast<void>(load_problem(path("bad.hdf5"))); }); };
+  const auto all = static_cast<unsigned long long>(good.size());
+  for (const unsigned long long size : {~0ULL, 3254779992ULL, 1ULL << 40U, all}) {
+    change(heap + 8, size);
+    expect_words(error(), "the heap at byte " + std::to_string(heap) + " claims " + std::to_string(size) + " bytes");
+  }
+  change(heap + 24, all);
+  expect_words(error(), "the file has " + std::to_string(all));
+  std::string narrow = good;
+  narrow[14] = 4;
+  write_file(path("bad.hdf5"), narrow);
+  expect_words(error(), "8 and 4 bytes, expected 8");
+}
+
 TEST_F(Fclib, LocalMovesTheNormalToTheEnd) {
   MatX W = MatX::Zero(3, 3);
   W.diagonal() << 1, 2, 3;  // n, t1, t2

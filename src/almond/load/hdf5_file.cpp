@@ -57,6 +57,41 @@ bool has_own_data(hid_t dataset, unsigned long long bytes) {
   return (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) && bytes <= H5Dget_storage_size(dataset);
 }
 
+/// A little-endian number of eight bytes.
+unsigned long long number_at(const std::string& bytes, std::size_t at) {
+  unsigned long long value = 0;
+  for (std::size_t k = 8; k-- > 0;) value = value << 8U | static_cast<unsigned char>(bytes[at + k]);
+  return value;
+}
+
+/// Names of groups lie in local heaps: "HEAP", version 0, 3 bytes, then the heap's size, its list of free places and
+/// its address, eight bytes each. The library asks for what a heap claims to have before it looks at the file, and
+/// copies 2^64 - 1 bytes of one that claims as many.
+void check_heaps(const std::string& label, const std::string& bytes) {
+  constexpr std::size_t kHeader = 32, kSize = 8, kAddress = 24;
+  const std::string mark("HEAP\0", 5);
+  for (std::size_t at = bytes.find(mark); at != std::string::npos; at = bytes.find(mark, at + 1)) {
+    if (at + kHeader > bytes.size()) return;
+    const unsigned long long size = number_at(bytes, at + kSize), address = number_at(bytes, at + kAddress);
+    require(size <= bytes.size() && address <= bytes.size() - size,
+            label + ": the heap at byte " + std::to_string(at) + " claims " + std::to_string(size) +
+                " bytes from byte " + std::to_string(address) + " on, the file has " + std::to_string(bytes.size()));
+  }
+}
+
+/// Numbers in headers have eight bytes each, as the library writes them by default; so check_heaps sees them all.
+void check_widths(const std::string& label, const std::string& bytes) {
+  const std::string mark = "\x89HDF\r\n\x1a\n";
+  for (std::size_t at = 0; at + 24 <= bytes.size(); at = at == 0 ? 512 : 2 * at) {
+    if (bytes.compare(at, mark.size(), mark) != 0) continue;
+    const std::size_t widths = at + (static_cast<unsigned char>(bytes[at + 8]) < 2 ? 13 : 9);
+    require(bytes[widths] == 8 && bytes[widths + 1] == 8,
+            label + ": addresses and lengths have " + std::to_string(int{static_cast<unsigned char>(bytes[widths])}) +
+                " and " + std::to_string(int{static_cast<unsigned char>(bytes[widths + 1])}) + " bytes, expected 8");
+    return;
+  }
+}
+
 herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
   static_cast<std::vector<std::string>*>(names)->emplace_back(name);
   return 0;
@@ -78,6 +113,8 @@ Hdf5File Hdf5File::open(const std::string& label, std::string bytes) {
   silence();
   H5PLset_loading_state(0);  // a file could name filters, which are programs to be loaded
   const std::size_t size = bytes.size();
+  check_widths(label, bytes);
+  check_heaps(label, bytes);
   const hid_t file = open_hdf5_bytes(label, std::make_shared<const std::string>(std::move(bytes)));
   require(file >= 0, label + ": cannot be opened as HDF5; the file is damaged or truncated");
   return Hdf5File(label, file, size);
