@@ -31,6 +31,10 @@ std::vector<std::string> make_seeds() {
 <contact><exclude body1="a" body2="b"/></contact></mujoco>)",
       R"(<mujoco><compiler meshdir="." angle="radian"/><include file="other.xml"/><worldbody><replicate count="3" offset="0.3 0 0"><body>
 <freejoint/><geom size="0.1"/></body></replicate><frame pos="1 0 0"><geom type="box" size="1 1 1"/></frame></worldbody></mujoco>)",
+      R"(<mujoco><compiler><lengthrange inttotal="5" timestep="0.01"/></compiler><default><general nsample="2"/><camera resolution="4 3"/></default>
+<asset><mesh name="m" builtin="supersphere" params="10 1 1"/><mesh name="w" builtin="wedge" params="3 3 60 60 0"/></asset><worldbody>
+<camera name="c"/><body><joint name="j"/><geom type="mesh" mesh="m"/><geom type="mesh" mesh="w"/></body></worldbody><actuator>
+<general joint="j" dyntype="user" actdim="2" delay="0.01"/></actuator><sensor><user dim="3"/><contact num="2"/><rangefinder camera="c"/></sensor></mujoco>)",
   };
 }
 

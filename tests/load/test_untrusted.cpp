@@ -157,6 +157,79 @@ TEST_F(Untrusted, MjcfClaimsNoMemory) {
               "expected at most 4 GB");
 }
 
+/// MuJoCo makes these itself, from one number in the file.
+TEST_F(Untrusted, MjcfBuiltinMeshesAreSmall) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  const auto mesh = [](const std::string& kind, const std::string& params, const std::string& name = "m") {
+    return "<mesh name=\"" + name + "\" builtin=\"" + kind + "\" params=\"" + params + "\"/>";
+  };
+  const auto with = [&](const std::string& meshes) {
+    return mjcf("<mujoco><asset>\n" + meshes +
+                R"(</asset><worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>)");
+  };
+  EXPECT_SAYS(with(mesh("supersphere", "100000 1 1")), "m.xml:2: mesh: params has \"100000\", expected at most 400");
+  for (const auto& [kind, params] : {std::pair{"plate", "30 30000"}, std::pair{"wedge", "30000 30000 60 60 0"},
+                                     std::pair{"cone", "100000000 1"}, std::pair{"supertorus", "30000 0.2 1 1"},
+                                     std::pair{"supersphere", "3000 1 1"}, std::pair{"supersphere", "nan 1 1"},
+                                     std::pair{"supersphere", "inf 1 1"}, std::pair{"supersphere", "-1e300 1 1"}})
+    EXPECT_SAYS(with(mesh(kind, params)), "expected at most 400");
+  // Each of them is allowed, but not all together.
+  std::string many;
+  for (int i = 0; i < 50; ++i) many += mesh("supersphere", "300 1 1", "m" + std::to_string(i));
+  EXPECT_SAYS(with(many), "expected at most 4 GB");
+  EXPECT_EQ(with(mesh("supersphere", "10 1 1")), "");
+  EXPECT_EQ(with(mesh("wedge", "5 5 60 60 0")), "");
+}
+
+TEST_F(Untrusted, MjcfSensorsAndActuatorsAreSmall) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  const auto with = [&](const std::string& text, const std::string& resolution = "64 48") {
+    return mjcf("<mujoco>\n" + text + "<worldbody><camera name=\"c\" resolution=\"" + resolution +
+                R"("/><body><joint name="j"/><geom size="1"/></body></worldbody></mujoco>)");
+  };
+  EXPECT_SAYS(with(R"(<sensor><user dim="100000000"/></sensor>)"),
+              "m.xml:2: user: dim has \"100000000\", expected at most 1000000");
+  EXPECT_SAYS(with(R"(<sensor><contact num="100000000"/></sensor>)"), "contact: num has");
+  EXPECT_SAYS(with(R"(<sensor><clock nsample="100000000" delay="1"/></sensor>)"), "clock: nsample has");
+  EXPECT_SAYS(with(R"(<actuator><general joint="j" dyntype="user" actdim="100000000"/></actuator>)"),
+              "general: actdim has");
+  EXPECT_SAYS(with(R"(<default><general actdim="100000000"/></default>)"), "general: actdim has");
+  EXPECT_SAYS(with(R"(<sensor><rangefinder camera="c"/></sensor>)", "30000 30000"),
+              "camera: resolution has \"30000\", expected at most 16384");
+  EXPECT_SAYS(with(R"(<default><camera resolution="9 30000"/></default>)"), "camera: resolution has");
+  // Each of them is allowed, but not all together.
+  EXPECT_SAYS(with(R"(<sensor><rangefinder camera="c"/></sensor>)", "16000 16000"),
+              "m.xml:2: rangefinder: up to here the model takes about ");
+  EXPECT_SAYS(with(R"(<sensor><contact num="1000000" nsample="1000"/></sensor>)"), "expected at most 4 GB");
+  std::string motors;
+  for (int i = 0; i < 200; ++i) motors += R"(<motor joint="j"/>)";
+  EXPECT_SAYS(with(R"(<default><general nsample="1000000"/></default><actuator>)" + motors + "</actuator>"),
+              "motor: up to here the model takes about ");
+  EXPECT_EQ(with(R"(<sensor><user dim="3"/><rangefinder camera="c"/><contact num="4"/></sensor>)"), "");
+  EXPECT_EQ(with(R"(<default><general nsample="4"/></default><actuator><motor joint="j" delay="0.01"/></actuator>)"),
+            "");
+}
+
+TEST_F(Untrusted, MjcfTakesNoTimeWithoutEnd) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  EXPECT_SAYS(mjcf(R"(<mujoco><compiler><lengthrange inttotal="1e9"/></compiler></mujoco>)"),
+              "m.xml:1: lengthrange: inttotal is 1e+11 times the timestep, expected at most 100000");
+  EXPECT_SAYS(mjcf(R"(<mujoco><compiler><lengthrange timestep="0"/></compiler></mujoco>)"), "lengthrange: inttotal is");
+  EXPECT_EQ(mjcf(R"(<mujoco><compiler><lengthrange inttotal="20" timestep="0.005"/></compiler></mujoco>)"), "");
+  EXPECT_SAYS(
+      mjcf(
+          R"(<mujoco><worldbody><body name="b"><flexcomp count="3 3 3" cellcount="100 100 100"/></body></worldbody></mujoco>)"),
+      "copies, expected at most 100000");
+}
+
+TEST_F(Untrusted, MjcfThatIsNotThere) {
+  ModelBuilder builder;
+  FileNotes notes;
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  EXPECT_EQ(error_of([&] { add_mjcf(builder, path("bot/none.xml"), {}, notes); }),
+            path("bot/none.xml") + ": cannot be opened (No such file or directory)");
+}
+
 /// 30 small files, each with the next one in it twice.
 TEST_F(Untrusted, AttachedModelsDoNotMultiply) {
   if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";

@@ -282,8 +282,7 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& fol
 
 MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOptions& options, FileNotes& notes) {
   const std::string parent = std::filesystem::path(path).parent_path().string(), folder = parent.empty() ? "." : parent;
-  std::error_code code;
-  if (std::filesystem::is_regular_file(path, code)) check_mjcf(read_file(path), path, folder, options.search);
+  check_mjcf(read_file(path), path, folder, options.search);
   const MujocoModel m = compile_mjcf_file(path, notes);
   try {
     return convert(*m, builder, folder, options, notes);

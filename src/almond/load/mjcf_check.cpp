@@ -29,6 +29,9 @@ constexpr std::size_t kMostFiles = 1000;
 
 // What MuJoCo takes for a model, measured and rounded up [bytes].
 constexpr double kPerElement = 6e3, kPerVertex = 2e4, kPerCell = 4.0, kPerAssetByte = 4.0;
+constexpr double kPerBuiltinVertex = 1.6e3, kPerPixel = 8.0 * 14;  // of a mesh; of a camera, for each that looks
+
+constexpr double kMostParam = 400, kMostCount = 1e6, kMostPixels = 16384, kMostSteps = 1e5;
 
 using Elements = std::vector<XmlElement>;
 
@@ -59,14 +62,58 @@ void check_reserved(const XmlElement& e, const std::string& place) {
   }
 }
 
-/// How many points a composite or flexcomp has.
+/// How many points a composite or flexcomp has, or how many nodes its cells, whichever is more.
 double points_of(const XmlElement& e) {
-  double points = 1.0;
-  if (const std::string* count = e.attribute("count")) {
-    std::istringstream words(*count);
-    for (double n = 0.0; words >> n;) points *= n;
+  double most = 1.0;
+  for (const auto& [key, more] : {std::pair{"count", 0.0}, std::pair{"cellcount", 1.0}}) {
+    if (const std::string* count = e.attribute(key)) {
+      double points = 1.0;
+      std::istringstream words(*count);
+      for (double n = 0.0; words >> n;) points *= n + more;
+      most = std::max(most, points);
+    }
   }
-  return points;
+  return most;
+}
+
+/// The numbers of an attribute, none of them beyond `most`.
+std::vector<double> numbers_of(const XmlElement& e, const std::string& key, double most, const std::string& place) {
+  std::vector<double> numbers;
+  const std::string* text = e.attribute(key);
+  std::istringstream words(text != nullptr ? *text : "");
+  for (std::string word; words >> word;) {
+    numbers.push_back(number(&word));
+    require(
+        std::abs(numbers.back()) <= most,  // not so for what is no number
+        at(e, place) + ": " + key + " has " + quote(word) + ", expected at most " + std::to_string(std::lround(most)));
+  }
+  return numbers;
+}
+
+/// Of a mesh that MuJoCo makes itself: bytes for its vertices.
+double check_builtin(const XmlElement& e, const std::string& place) {
+  std::vector<double> n = numbers_of(e, "params", kMostParam, place);
+  n.resize(std::max<std::size_t>(n.size(), 2));
+  const std::string* kind = e.attribute("builtin");
+  if (kind == nullptr || *kind == "cone") return kPerBuiltinVertex * n[0];
+  return kPerBuiltinVertex * n[0] * (kind->rfind("super", 0) == 0 ? n[0] : n[1]);
+}
+
+/// Bytes for what sensors measure and actuators remember.
+double check_counts(const XmlElement& e, const std::string& place) {
+  double values = 1.0;
+  for (const char* key : {"dim", "num", "actdim", "nsample"})
+    for (const double n : numbers_of(e, key, kMostCount, place)) values *= std::max(1.0, n);
+  if (values > 1.0) values *= e.name == "contact" ? 17.0 : e.name == "tactile" ? 1e5 : 4.0;
+  return 8.0 * values;
+}
+
+/// The motion that MuJoCo simulates to find how far actuators reach.
+void check_lengthrange(const XmlElement& e, const std::string& place) {
+  const std::string *total = e.attribute("inttotal"), *step = e.attribute("timestep");
+  const double steps = (total != nullptr ? number(total) : 10.0) / (step != nullptr ? number(step) : 0.01);
+  require(steps <= kMostSteps,
+          at(e, place) + ": inttotal is " + to_text(steps) + " times the timestep, expected at most 100000");
 }
 
 /// Of a height field or a texture that the file does not name but describe.
@@ -106,6 +153,8 @@ struct Document {
   std::set<std::string> included;        // files
   std::map<std::string, double> models;  // bytes of those that can be attached, by name
   std::vector<Use> attached, assets;
+  std::vector<std::string> actuators, looks;  // places of the actuators, and of the sensors that look through a camera
+  double actuator_default = 0.0;              // bytes for the largest that a default asks for
 
   /// Where MuJoCo runs out of memory, it ends the program, and its exceptions cannot be caught out here, since it comes
   /// with a C++ library of its own.
@@ -125,6 +174,7 @@ struct Walk {
   std::vector<std::string> open = {};        // models that are being read, each named by the one before
   std::vector<Document::Use> assets = {};
   std::set<fs::path> folders = {fs::path()};  // that names may start from: meshdir and the like
+  double pixels = 1.0;                        // of the largest camera so far
 
   /// Bytes that MuJoCo will take.
   double read_model(const std::string& text, const std::string& place, const fs::path& here) {
@@ -139,6 +189,8 @@ struct Walk {
     }
     for (const Document::Use& use : document.assets)
       document.add(use.times * kPerAssetByte * file_bytes(use), use.place);
+    for (const std::string& actuator : document.actuators) document.add(document.actuator_default, actuator);
+    for (const std::string& look : document.looks) document.add(kPerPixel * pixels, look);
     assets.insert(assets.end(), document.assets.begin(), document.assets.end());
     return document.bytes;
   }
@@ -152,6 +204,8 @@ struct Walk {
       double bytes = kPerElement;
       if (e.name == "flexcomp" || e.name == "composite") bytes += kPerVertex * points_of(e);
       if (e.name == "hfield" || e.name == "texture") bytes += kPerCell * check_cells(e, place);
+      if (e.name == "mesh") bytes += check_builtin(e, place);
+      bytes += check_values(elements, e, place, document);
       document.add(copies[i] * bytes, at(e, place));
       if (const std::string* model = e.attribute("model"); e.name == "attach" && model != nullptr)
         document.attached.push_back({*model, at(e, place), copies[i], here});
@@ -164,6 +218,19 @@ struct Walk {
           document.assets.push_back({value, at(e, place), copies[i], here});
       }
     }
+  }
+
+  /// Bytes for what the element measures or remembers; those that are known only with the whole model are noted.
+  double check_values(const Elements& elements, const XmlElement& e, const std::string& place, Document& document) {
+    if (e.name == "lengthrange") check_lengthrange(e, place);
+    const std::vector<double> resolution = numbers_of(e, "resolution", kMostPixels, place);
+    if (resolution.size() > 1) pixels = std::max(pixels, resolution[0] * resolution[1]);
+    const double bytes = check_counts(e, place);
+    const std::string parent = e.parent >= 0 ? elements[e.parent].name : "";
+    if (parent == "default") document.actuator_default = std::max(document.actuator_default, bytes);
+    if (parent == "actuator") document.actuators.push_back(at(e, place));
+    if (e.name == "rangefinder" && e.attribute("camera") != nullptr) document.looks.push_back(at(e, place));
+    return bytes;
   }
 
   /// A file that the model includes or can attach.
