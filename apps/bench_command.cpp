@@ -91,12 +91,13 @@ int run_bench(BenchCommandOptions& options) {
     std::fflush(out);
   };
   std::optional<InterruptGuard> interrupt;  // what was measured by then is worth a page
-  if (options.name == "peers") {
+  if (options.name == "peers" || options.name == "budget") {
     interrupt.emplace();
     inner.stopped = [&] { return interrupt->raised(); };
     bench::set_process_stop(inner.stopped);
   }
-  const bench::Report report = entry.run(inner);
+  bench::Report report = entry.run(inner);
+  report.interrupted = interrupt && interrupt->raised();
   bench::set_process_stop({});
   progress.clear();
 
@@ -108,7 +109,7 @@ int run_bench(BenchCommandOptions& options) {
     std::fprintf(out, "\n==== %s\n", part.title.c_str());
     print_contents(part, colour, out);
   }
-  if (report.num_claims() > 0) std::fprintf(out, "\n%s\n", report.score().c_str());
+  if (report.num_claims() > 0 || report.interrupted) std::fprintf(out, "\n%s\n", report.score().c_str());
   if (report.num_left_out() > 0)
     std::fprintf(out, "parts that did not run, or not in full: %d, see the notes\n", report.num_left_out());
   std::fflush(out);

@@ -27,7 +27,7 @@ struct BenchOptions {
   std::string page;                  // where the report's page will be, which its links start from; empty: nowhere
   bool pictures = false;             // paper: draw the scenes
   std::function<void(const std::string&)> progress = [](const std::string&) {};
-  std::function<bool()> stopped = [] { return false; };  // peers: no more runs, a report of what there is
+  std::function<bool()> stopped = [] { return false; };  // peers, budget: no more runs, a report of what there is
   std::function<void(const std::string&)> say = [](const std::string&) {};  // a line that stays
 
   [[nodiscard]] double budget() const { return budget_ms > 0.0 ? budget_ms : (quick ? 200.0 : 1000.0); }
@@ -76,9 +76,11 @@ void add_factor(const BenchOptions& options, const std::vector<BenchProblem>& fi
 void add_file_claims(const std::vector<Run>& runs, const BenchOptions& options, bool has_siconos, Report& report,
                      Alarms& alarms);
 
-/// Problem files of the folders, by size. Notes of the loader go to `notes`, with the name of the file.
+/// Problem files of the folders, by size. Notes of the loader go to `notes`, with the name of the file. A file that
+/// cannot be used ends it with an Error; with `bad`, what is wrong with it goes there.
 [[nodiscard]] std::vector<BenchProblem> load_folders(const std::vector<std::string>& folders,
-                                                     std::vector<std::string>& notes);
+                                                     std::vector<std::string>& notes,
+                                                     std::vector<std::string>* bad = nullptr);
 /// The folders to use where none is named; may be empty.
 [[nodiscard]] std::vector<std::string> default_folders();
 /// Files with a problem in them, in order of name. Throws Error when the folder cannot be read.

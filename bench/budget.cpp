@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -37,29 +38,36 @@ long evictions() {
 
 struct Overrun {
   std::vector<double> ratios;  // solve time / budget, of undisturbed steps
-  int steps = 0, cut = 0, disturbed = 0;
+  int steps = 0, cut = 0, solved = 0, disturbed = 0;
+
+  [[nodiscard]] double solved_pct() const { return steps == 0 ? kNaN : 100.0 * solved / steps; }
+  [[nodiscard]] double at(double share) const { return ratios.empty() ? kNaN : quantile(ratios, share); }
 
   void add(const Overrun& other) {
     ratios.insert(ratios.end(), other.ratios.begin(), other.ratios.end());
     steps += other.steps;
     cut += other.cut;
+    solved += other.solved;
     disturbed += other.disturbed;
   }
 };
 
-Overrun measure(const CutScene& cut, SolverKind solver, double budget_ms, int steps) {
+/// Of no steps where somebody interrupts.
+Overrun measure(const CutScene& cut, SolverKind solver, double budget_ms, int steps, const BenchOptions& options) {
   scenes::Scene scene = scenes::make_scene(cut.scene, cut.parameters);
   scene.options.solver.solver = solver;
   scene.options.solver.budget_ms = budget_ms;
   Simulation sim(std::move(scene.model), scene.options);
   Overrun overrun;
   for (int i = 0; i < steps; ++i) {
+    if (options.stopped()) return {};
     if (scene.control) scene.control(sim);
     const long before = evictions();
     const StepReport report = sim.step();
     const bool disturbed = evictions() != before;
     ++overrun.steps;
     overrun.cut += report.status == Status::kTimeBudget ? 1 : 0;
+    overrun.solved += report.status == Status::kSolved ? 1 : 0;
     overrun.disturbed += disturbed ? 1 : 0;
     if (i > 0 && !disturbed) overrun.ratios.push_back(report.solve_ms / budget_ms);  // the first one takes memory
   }
@@ -68,8 +76,8 @@ Overrun measure(const CutScene& cut, SolverKind solver, double budget_ms, int st
 
 /// What the solves of a step take when they have no time at all [ms]: to read the problem, and to leave velocities that
 /// can be gone on with. No budget below it can be kept.
-double least_time(const CutScene& scene, SolverKind solver, int steps) {
-  const Overrun overrun = measure(scene, solver, kNoTime, steps);
+double least_time(const CutScene& scene, SolverKind solver, int steps, const BenchOptions& options) {
+  const Overrun overrun = measure(scene, solver, kNoTime, steps, options);
   return overrun.ratios.empty() ? kInfinity : kNoTime * quantile(overrun.ratios, 0.999);
 }
 
@@ -78,10 +86,10 @@ bool is_judged(double budget_ms, double least_ms) { return budget_ms >= 2.0 * le
 
 std::vector<Cell> make_row(const std::string& scene, SolverKind solver, double budget_ms, double least_ms,
                            const Overrun& overrun) {
-  const auto at = [&](double share) { return overrun.ratios.empty() ? kNaN : quantile(overrun.ratios, share); };
-  const double tail = at(0.999);
+  const double tail = overrun.at(0.999);
   const bool judged = is_judged(budget_ms, least_ms);
-  char budget[32], least[32];
+  char budget[32], least[32], solved[32] = "-";
+  if (overrun.steps > 0) std::snprintf(solved, sizeof solved, "%.1f", overrun.solved_pct());
   std::snprintf(budget, sizeof budget, "%g", budget_ms);
   std::snprintf(least, sizeof least, "%.2g", least_ms);
   return {text_cell(scene),
@@ -90,13 +98,44 @@ std::vector<Cell> make_row(const std::string& scene, SolverKind solver, double b
           {least, least_ms, Tone::kPlain},
           count_cell(overrun.steps),
           count_cell(overrun.cut),
+          {solved, overrun.solved_pct(), Tone::kPlain},
           count_cell(overrun.disturbed),
-          ratio_cell(at(0.5)),
-          ratio_cell(at(0.99)),
+          ratio_cell(overrun.at(0.5)),
+          ratio_cell(overrun.at(0.99)),
           ratio_cell(tail, !judged            ? Tone::kPlain
                            : tail <= kAllowed ? Tone::kGood
                                               : Tone::kBad),
-          ratio_cell(at(1.0))};
+          ratio_cell(overrun.at(1.0))};
+}
+
+constexpr std::array<double, 7> kBudgets = {0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0};  // [ms]
+
+/// One scene by one solver, with every budget.
+struct SceneRun {
+  std::string name;
+  double least_ms = kNaN;
+  std::vector<Overrun> overruns;  // by budget; fewer where somebody interrupts
+};
+
+SceneRun run_scene(const CutScene& scene, SolverKind solver, int steps, const BenchOptions& options) {
+  SceneRun run{scene.name, kNaN, {}};
+  options.progress(scene.name + ", " + to_string(solver) + ", without time");
+  run.least_ms = least_time(scene, solver, steps / 2, options);
+  char text[80];
+  std::snprintf(text, sizeof text, ": least %.2g ms; overrun (99.9 %%) and steps solved", run.least_ms);
+  std::string line = scene.name + ", " + to_string(solver) + text;
+  for (const double budget_ms : kBudgets) {
+    std::snprintf(text, sizeof text, "%g ms", budget_ms);
+    options.progress(scene.name + ", " + to_string(solver) + ", " + text);
+    Overrun overrun = measure(scene, solver, budget_ms, steps, options);
+    if (overrun.steps == 0) break;
+    std::snprintf(text, sizeof text, "%s %g ms: %s %.0f %%", run.overruns.empty() ? "" : ",", budget_ms,
+                  ratio_cell(overrun.at(0.999)).text.c_str(), overrun.solved_pct());
+    line += text;
+    run.overruns.push_back(std::move(overrun));
+  }
+  if (!run.overruns.empty()) options.say(line);
+  return run;
 }
 
 }  // namespace
@@ -107,7 +146,8 @@ Report bench_budget(const BenchOptions& options) {
   report.name = "budget";
   report.title = "Almond: a solve ends when its time is up";
   report.lead =
-      "Time of all solves of a step by the budget of the step, over scenes that need more than they are given. Steps "
+      "Time of all solves of a step by the budget of the step, over scenes that need more than they are given, and how "
+      "many steps are solved all the same. Steps "
       "in "
       "which the system gave the core to others are counted and left out: measure on an idle core. Judged are budgets "
       "that are at least twice what a scene takes without any time to solve in.";
@@ -117,27 +157,25 @@ Report bench_budget(const BenchOptions& options) {
   each.title = "By scene";
   all.name = "budget";
   all.title = "Over all scenes";
-  each.columns = all.columns = {"scene",     "solver", "budget [ms]", "least [ms]", "steps",  "cut",
-                                "disturbed", "median", "99 %",        "99.9 %",     "longest"};
+  each.columns = all.columns = {"scene",      "solver",    "budget [ms]", "least [ms]", "steps",  "cut",
+                                "solved [%]", "disturbed", "median",      "99 %",       "99.9 %", "longest"};
   for (const SolverKind solver : options.solver_kinds()) {
-    std::vector<double> least;
-    for (const CutScene& scene : cut_scenes()) {
-      options.progress(scene.name + ", " + to_string(solver) + ", without time");
-      least.push_back(least_time(scene, solver, steps / 2));
-    }
-    for (const double budget_ms : {0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0}) {
+    std::vector<SceneRun> runs;
+    for (const CutScene& scene : cut_scenes()) runs.push_back(run_scene(scene, solver, steps, options));
+    for (std::size_t k = 0; k < kBudgets.size(); ++k) {
+      const double budget_ms = kBudgets[k];
       Overrun sum;
       double most = 0.0;  // of what the scenes that are judged take at least
-      std::size_t index = 0;
-      for (const CutScene& scene : cut_scenes()) {
-        options.progress(scene.name + ", " + to_string(solver) + ", " + std::to_string(budget_ms) + " ms");
-        const Overrun overrun = measure(scene, solver, budget_ms, steps);
-        const double least_ms = least[index++];
-        each.rows.push_back(make_row(scene.name, solver, budget_ms, least_ms, overrun));
-        if (!is_judged(budget_ms, least_ms)) continue;
-        sum.add(overrun);
-        most = std::max(most, least_ms);
+      bool complete = true;
+      for (const SceneRun& run : runs) {
+        complete = complete && k < run.overruns.size();
+        if (k >= run.overruns.size()) continue;
+        each.rows.push_back(make_row(run.name, solver, budget_ms, run.least_ms, run.overruns[k]));
+        if (!is_judged(budget_ms, run.least_ms)) continue;
+        sum.add(run.overruns[k]);
+        most = std::max(most, run.least_ms);
       }
+      if (!complete) continue;  // interrupted: no verdict on all scenes from some
       all.rows.push_back(make_row("all that are judged", solver, budget_ms, most, sum));
       if (sum.steps == 0) continue;
       const double tail = sum.ratios.empty() ? kInfinity : quantile(sum.ratios, 0.999);

@@ -106,13 +106,20 @@ std::vector<std::string> default_folders() {
   return folders;
 }
 
-std::vector<BenchProblem> load_folders(const std::vector<std::string>& folders, std::vector<std::string>& notes) {
+std::vector<BenchProblem> load_folders(const std::vector<std::string>& folders, std::vector<std::string>& notes,
+                                       std::vector<std::string>* bad) {
   std::vector<BenchProblem> problems;
   for (const std::string& folder : folders) {
     for (const std::string& file : problem_files_in(folder)) {
       LoadReport loaded;
       BenchProblem problem;
-      problem.problem = load_problem(file, &loaded);
+      try {
+        problem.problem = load_problem(file, &loaded);
+      } catch (const Error& error) {
+        if (bad == nullptr) throw;
+        bad->emplace_back(error.what());
+        continue;
+      }
       problem.name = fs::path(file).stem().string();
       for (const std::string& note : loaded.notes) notes.push_back(problem.name + ": " + note);
       problems.push_back(std::move(problem));

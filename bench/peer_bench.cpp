@@ -299,7 +299,9 @@ Report bench_peers(const BenchOptions& options) {
   const std::vector<PeerPart> parts = choose_parts(options);
   check_parts(parts, engines);
   save_scenes({}, options.save);
-  for (const std::string& problems : options.folders) static_cast<void>(problem_files_in(problems));
+  for (const std::string& problems : options.folders)
+    require(!problem_files_in(problems).empty(),
+            problems + ": no .hdf5, .h5, .npz or .json problem file in this folder");
   Report report;
   report.name = "peers";
   report.title = "Almond beside MuJoCo, Drake, Bullet, Pinocchio and Siconos";

@@ -65,6 +65,16 @@ Worst find_worst(const PeerPart& part, const PeerRuns& runs, const Value& value)
   return worst;
 }
 
+/// ", of 2 of the 5 scenes" where some had no turn.
+std::string scenes_run(const PeerPart& part, const PeerRuns& runs) {
+  const auto missing = std::count_if(runs.begin(), runs.end(),
+                                     [](const PeerRun& run) { return run.engine == "almond" && was_left_out(run); });
+  if (missing == 0) return "";
+  const std::size_t all = part.scenes.size();
+  return ", of " + std::to_string(all - static_cast<std::size_t>(missing)) + " of the " + std::to_string(all) +
+         " scenes";
+}
+
 /// Why a target is known to be missed; empty: it is not known to be.
 std::string known_cause(const std::string& part, const std::string& scene) {
   if (part == "cold" && scene == "stack10")
@@ -102,7 +112,7 @@ void claim_times(const PeerPart& part, const PeerRuns& runs, Report& report) {
   }
 }
 
-/// "; peers 1.2x to 4.0x": their spread of the same in a scene.
+/// "; peers there 1.2x to 4.0x": their spread of the same in a scene.
 std::string others_there(const PeerPart& part, const PeerRuns& runs, const std::string& scene) {
   double least = kInfinity, most = 0.0;
   for (const PeerRun& run : runs) {
@@ -111,7 +121,9 @@ std::string others_there(const PeerPart& part, const PeerRuns& runs, const std::
     least = std::min(least, ratio);
     most = std::max(most, ratio);
   }
-  return most == 0.0 ? "" : "; peers there " + ratio_cell(least).text + " to " + ratio_cell(most).text;
+  if (most == 0.0) return "";
+  const std::string low = ratio_cell(least).text, high = ratio_cell(most).text;
+  return "; peers there " + (low == high ? low : low + " to " + high);
 }
 
 /// Beside a number of Almond's own report, the referee's worst in the same scene.
@@ -127,9 +139,10 @@ void claim_long_steps(const PeerPart& part, const PeerRuns& runs, Report& report
   const Worst slowest = find_worst(part, runs, [&](const PeerRun& run) { return p95_by_median(part, run).middle; });
   if (slowest.scene.empty()) return;
   const Spread ratio = p95_by_median(part, *find_peer(runs, slowest.scene, "almond"));
-  report.add_claim("no step is long: 95th percentile by median", "at most 3x everywhere",
-                   to_text(ratio) + " in " + slowest.scene + others_there(part, runs, slowest.scene),
-                   ratio.middle <= kMost, "", kLongSteps);
+  report.add_claim(
+      "no step is long: 95th percentile by median", "at most 3x everywhere",
+      to_text(ratio) + " in " + slowest.scene + others_there(part, runs, slowest.scene) + scenes_run(part, runs),
+      ratio.middle <= kMost, "", kLongSteps);
   report.claims.back().near = ratio.straddles(kMost);
 }
 
@@ -142,10 +155,10 @@ void add_peer_claims(const PeerPart& part, const PeerRuns& runs, Report& report)
     if (name != target.part) continue;
     const Worst worst = find_worst(part, runs, [&](const PeerRun& run) { return std::abs(run.at(target.figure)); });
     if (!worst.scene.empty())
-      report.add_claim(
-          target.claim, target.expected,
-          short_number(worst.value) + target.unit + " (" + worst.scene + ")" + referee_there(target, runs, worst.scene),
-          worst.value <= target.limit, target.criterion);
+      report.add_claim(target.claim, target.expected,
+                       short_number(worst.value) + target.unit + " (" + worst.scene + ")" +
+                           referee_there(target, runs, worst.scene) + scenes_run(part, runs),
+                       worst.value <= target.limit, target.criterion);
   }
   claim_long_steps(part, runs, report);
   for (const std::string& scene : part.scenes)

@@ -11,6 +11,7 @@
 #include "bench/paper.hpp"
 #include "bench/peer_bench.hpp"
 #include "bench/peers.hpp"
+#include "bench/process.hpp"
 #include "bench/summary.hpp"
 #include "scenes/problems.hpp"
 
@@ -45,6 +46,7 @@ struct NutCase {
   std::array<double, 2> longest_ms = {};  // as it is, with extrapolation: the longest run of each
   double peer_best = kInfinity;           // [m/s]
   bool own_solved = false;
+  std::string failure;  // of the peer: why it had not all of its runs
 
   [[nodiscard]] bool peer_solved() const { return std::isfinite(peer_ms); }
   [[nodiscard]] double in_vain_ms() const { return std::min(longest_ms[0], longest_ms[1]); }
@@ -63,6 +65,7 @@ void ask_peer(const std::vector<BenchProblem>& problems, const Peer& admm, doubl
   for (std::size_t f = 0; f < forms.size(); ++f) {
     const std::vector<Run> runs = run_peer_once(forms[f], problems, kMostIterations, tolerance, kSetMs);
     for (std::size_t k = 0; k < runs.size(); ++k) {
+      if (!runs[k].failure.empty()) cases[k].failure = runs[k].failure;
       if (std::isnan(runs[k].time_ms)) continue;
       cases[k].peer_ms = std::min(cases[k].peer_ms, time_to_natural(runs[k].curve, cases[k].goal));
       cases[k].longest_ms[f] = std::max(cases[k].longest_ms[f], runs[k].time_ms);
@@ -71,10 +74,12 @@ void ask_peer(const std::vector<BenchProblem>& problems, const Peer& admm, doubl
   }
 }
 
+/// Fewer than there are problems where somebody interrupts.
 std::vector<NutCase> run_nuts(const std::vector<BenchProblem>& problems, const Peer* admm,
                               const std::vector<double>& tolerances, const BenchOptions& options) {
   std::vector<NutCase> cases;
   for (const BenchProblem& problem : problems) {
+    if (options.stopped()) return cases;
     options.progress("nut, " + problem.name + ": almond");
     NutCase one;
     one.goal = kGoalSpeed / std::max(free_speed(problem.problem), kStill);
@@ -91,6 +96,8 @@ std::vector<NutCase> run_nuts(const std::vector<BenchProblem>& problems, const P
                      residual_cell(tolerance).text);
     ask_peer(problems, *admm, tolerance, cases);
   }
+  if (options.stopped())
+    for (NutCase& one : cases) one.failure = kInterruptedText;
   return cases;
 }
 
@@ -99,6 +106,7 @@ struct NutSet {
   std::string name;
   std::size_t cases = 0, own = 0, peer = 0;
   double own_ms = kNaN, slowest_ms = kNaN, peer_ms = kNaN, peer_best = kNaN, ratio = kNaN, least = kNaN;
+  std::string failure;  // of the peer in any case: then it has no figures
 };
 
 NutSet summarise(const std::string& name, const std::vector<NutCase>& cases) {
@@ -108,12 +116,14 @@ NutSet summarise(const std::string& name, const std::vector<NutCase>& cases) {
     set.own += one.own_solved ? 1U : 0U;
     set.peer += one.peer_solved() ? 1U : 0U;
     own.push_back(one.own_ms);
+    if (!one.failure.empty()) set.failure = one.failure;
     if (one.peer_solved()) peer.push_back(one.peer_ms);
     if (one.in_vain_ms() > 0.0) ratios.push_back(one.ratio());
     if (std::isfinite(one.peer_best)) best.push_back(one.peer_best);
   }
   set.own_ms = median(own);
   set.slowest_ms = *std::max_element(own.begin(), own.end());
+  if (!set.failure.empty()) return set;
   set.peer_ms = median(peer);
   set.peer_best = median(best);
   set.ratio = median(ratios);
@@ -163,6 +173,7 @@ std::vector<BenchProblem> gather_problems(const PeerPart& part, const std::map<s
                                           const BenchOptions& options, Report& report) {
   std::vector<BenchProblem> problems;
   for (const std::string& name : part.scenes) {
+    if (options.stopped()) return problems;
     options.progress("problems, " + name + ": comes to rest");
     try {
       problems.push_back({name, make_cold_problem(scenes.at(name)), false});
@@ -170,22 +181,24 @@ std::vector<BenchProblem> gather_problems(const PeerPart& part, const std::map<s
       report.notes.push_back(name + ": " + error.what());
     }
   }
-  try {
-    for (BenchProblem& problem : load_folders(options.folders, report.notes)) problems.push_back(std::move(problem));
-  } catch (const Error& error) {
-    report.notes.push_back(std::string("without the files: ") + error.what());
-    report.left_out = true;
-  }
+  std::vector<std::string> bad;
+  for (BenchProblem& problem : load_folders(options.folders, report.notes, &bad))
+    problems.push_back(std::move(problem));
+  for (const std::string& why : bad) report.notes.push_back("without this file: " + why);
+  report.left_out = report.left_out || !bad.empty();
   return problems;
 }
 
+/// An interrupt before Almond is done leaves nothing.
 void run_problem(const BenchProblem& problem, const std::vector<Peer>& peers, double budget_ms,
                  const BenchOptions& options, Report& report, std::vector<Run>& runs) {
   options.progress("problems, " + problem.name + ": almond");
   Settings settings;
   settings.budget_ms = budget_ms;
-  runs.push_back(run_solver(problem, settings, 5));
-  runs.back().solver = "almond";
+  Run own = run_solver(problem, settings, 5);
+  if (options.stopped()) return;
+  own.solver = "almond";
+  runs.push_back(std::move(own));
   if (!fits_peers(problem.problem)) {
     report.notes.push_back(problem.name + ": it has more than contacts, so the peers cannot be asked");
     return;
@@ -197,6 +210,29 @@ void run_problem(const BenchProblem& problem, const std::vector<Peer>& peers, do
     options.progress("problems, " + problem.name + ": " + peer.name);
     runs.push_back(run_peer(peer, problem, exported, budget_ms));
   }
+}
+
+/// "Pinocchio and Siconos": those at hand.
+std::string peer_groups(const std::vector<Peer>& peers) {
+  const auto has = [&](const std::string& group) {
+    return std::any_of(peers.begin(), peers.end(), [&](const Peer& peer) { return peer.name.rfind(group, 0) == 0; });
+  };
+  return has("pinocchio") && has("siconos") ? "Pinocchio and Siconos" : has("siconos") ? "Siconos" : "Pinocchio";
+}
+
+void claim_ratio(const PeerRatio& ratio, const std::string& group, Report& report) {
+  if (!ratio.unknown.empty()) {
+    report.notes.push_back(ratio.problem + ": nothing to compare with: " + ratio.unknown);
+    report.left_out = true;
+    return;
+  }
+  const std::string there = ratio.best_peer.empty() ? "none that gets there"
+                                                    : time_cell(ratio.peer_ms).text + " ms (" + ratio.best_peer + ")";
+  report.add_claim(
+      ratio.problem + ": time to natural map 1e-9 against the fastest of " + group, "at most 1.0x",
+      (std::isnan(ratio.ratio) ? "nobody gets there" : time_cell(ratio.own_ms).text + " ms against " + there) +
+          (ratio.failed.empty() ? "" : "; without " + ratio.failed),
+      ratio.ratio >= 1.0);
 }
 
 }  // namespace
@@ -219,18 +255,33 @@ Report run_nut_part(const PeerPart& part, const std::map<std::string, PeerScene>
   const bool asked = options.engines.empty() || std::find(options.engines.begin(), options.engines.end(),
                                                           "pinocchio-admm") != options.engines.end();
   for (const std::vector<BenchProblem>& problems : make_nut_sets(options)) {
-    const NutSet set = summarise(problems.front().name, run_nuts(problems, admm, tolerances, options));
+    const std::vector<NutCase> cases = run_nuts(problems, admm, tolerances, options);
+    if (cases.size() < problems.size()) {
+      std::vector<Cell> row(table.columns.size(), text_cell("-", Tone::kQuiet));
+      row[0] = text_cell(problems.front().name);
+      row[1] = count_cell(static_cast<double>(problems.size()));
+      row[2] = text_cell("left out: interrupted", Tone::kQuiet);
+      table.rows.push_back(std::move(row));
+      report.left_out = true;
+      continue;
+    }
+    const NutSet set = summarise(problems.front().name, cases);
     const auto count = [&](std::size_t solved) {
       return count_cell(static_cast<double>(solved), solved == set.cases ? Tone::kGood : Tone::kBad);
     };
-    table.rows.push_back(
-        {text_cell(set.name), count_cell(static_cast<double>(set.cases)), count(set.own), time_cell(set.own_ms),
-         time_cell(set.slowest_ms),
-         admm == nullptr ? text_cell(asked ? "not installed" : "not asked", Tone::kQuiet) : count(set.peer),
-         set.peer > 0 ? time_cell(set.peer_ms) : text_cell("-", Tone::kQuiet), residual_cell(set.peer_best),
-         ratio_cell(set.ratio), ratio_cell(set.least)});
+    table.rows.push_back({text_cell(set.name), count_cell(static_cast<double>(set.cases)), count(set.own),
+                          time_cell(set.own_ms), time_cell(set.slowest_ms),
+                          admm == nullptr        ? text_cell(asked ? "not installed" : "not asked", Tone::kQuiet)
+                          : !set.failure.empty() ? text_cell(set.failure, Tone::kQuiet)
+                                                 : count(set.peer),
+                          set.peer > 0 && set.failure.empty() ? time_cell(set.peer_ms) : text_cell("-", Tone::kQuiet),
+                          residual_cell(set.peer_best), ratio_cell(set.ratio), ratio_cell(set.least)});
     report.add_claim(set.name + ": every case is solved", "natural map at 1e-8 m/s in all",
                      count_text(set.own, set.cases, {}), set.own == set.cases);
+    if (!set.failure.empty()) {
+      report.notes.push_back(set.name + ": nothing to compare with: pinocchio-admm: " + set.failure);
+      report.left_out = true;
+    }
     // Few contacts are no nut: the target is for those that have many more than a body has freedoms.
     if (std::isfinite(set.ratio) && (set.name == "M48" || set.name == "thread120"))
       report.add_claim(set.name + ": time against Pinocchio's ADMM to 1e-8", "at least 50 times faster",
@@ -250,11 +301,22 @@ Report run_problem_part(const PeerPart& part, const std::map<std::string, PeerSc
   if (peers.empty() && !options.engines.empty())
     report.notes.emplace_back("Almond alone: none of --engines is a solver of single problems");
   std::vector<Run> runs;
-  for (const BenchProblem& problem : gather_problems(part, scenes, options, report))
-    run_problem(problem, peers, budget_ms, options, report, runs);
+  for (const BenchProblem& problem : gather_problems(part, scenes, options, report)) {
+    if (options.stopped()) break;
+    try {
+      run_problem(problem, peers, budget_ms, options, report, runs);
+    } catch (const Error& error) {
+      report.notes.push_back(problem.name + ": " + error.what());
+      report.left_out = true;
+    }
+  }
+  if (options.stopped()) {
+    report.notes.emplace_back("interrupted: there is a row for each problem that had its turn");
+    report.left_out = true;
+  }
   if (runs.empty()) return report;
   const std::vector<PeerRatio> ratios = peer_ratios(runs, "almond", "", budget_ms);
-  Table table = ratio_table(ratios, "almond", "Pinocchio and Siconos");
+  Table table = ratio_table(ratios, "almond", peer_groups(peers));
   table.name = "problems";
   report.tables.push_back(std::move(table));
   Table times = times_table(runs);
@@ -264,15 +326,7 @@ Report run_problem_part(const PeerPart& part, const std::map<std::string, PeerSc
     plot.legend = true;
     add_plot(plot, "problem_" + plot.title, report);
   }
-  for (const PeerRatio& ratio : ratios)
-    report.add_claim(
-        ratio.problem + ": time to natural map 1e-9 against the fastest of Pinocchio and Siconos", "at most 1.0x",
-        std::isnan(ratio.ratio)
-            ? "nobody gets there"
-            : time_cell(ratio.own_ms).text + " ms against " +
-                  (ratio.best_peer.empty() ? "none that gets there"
-                                           : time_cell(ratio.peer_ms).text + " ms (" + ratio.best_peer + ")"),
-        ratio.ratio >= 1.0);
+  for (const PeerRatio& ratio : ratios) claim_ratio(ratio, peer_groups(peers), report);
   return report;
 }
 

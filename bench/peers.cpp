@@ -98,7 +98,7 @@ Run empty_run(const Peer& peer, const BenchProblem& problem) {
 
 std::string describe_failure(const ProcessResult& result) {
   if (result.timed_out && result.errors == kInterruptedText) return kInterruptedText;
-  if (result.timed_out) return "hung and was stopped";
+  if (result.timed_out) return kHung;
   if (result.exit_code < 0) return "crashed with signal " + std::to_string(-result.exit_code);
   if (result.exit_code > 0) return "failed: " + result.errors;
   return "";

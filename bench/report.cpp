@@ -138,8 +138,15 @@ int Report::num_near() const {
 
 std::string Report::score() const {
   const int near = num_near();
-  return std::to_string(num_held()) + " of " + std::to_string(num_claims()) + " targets hold" +
-         (near == 0 ? "" : ", " + std::to_string(near) + (near == 1 ? " is" : " are") + " met within the spread");
+  const std::string spread =
+      near == 0 ? "" : ", " + std::to_string(near) + (near == 1 ? " is" : " are") + " met within the spread";
+  const std::string held = std::to_string(num_held()), all = std::to_string(num_claims());
+  if (!interrupted) return held + " of " + all + " targets hold" + spread;
+  const std::size_t full = parts.size() - static_cast<std::size_t>(num_left_out());
+  return "interrupted: " +
+         (num_claims() == 0 ? "no target was measured"
+                            : held + " of the " + all + " targets that were measured hold" + spread) +
+         (parts.empty() ? "" : "; parts run in full: " + std::to_string(full) + " of " + std::to_string(parts.size()));
 }
 
 int Report::num_left_out() const {
@@ -214,6 +221,7 @@ void add_contents(const Report& report, const std::string& part, Json& out) {
 std::string to_json(const Report& report) {
   Json out;
   out["bench"] = report.name;
+  if (report.interrupted) out["interrupted"] = true;
   out["facts"] = Json::object();
   for (const auto& [key, value] : report.facts) out["facts"][key] = value;
   out["claims"] = Json::array();

@@ -72,6 +72,7 @@ struct Report {
   std::vector<std::string> legend;  // names of the curves that all grouped figures share; empty: each has its own
   std::string sheet;                // the figures as one SVG, for a PNG; may be empty
   std::vector<std::string> notes;   // what was left out and why
+  bool interrupted = false;         // what there was by then
   bool left_out = false;            // a part that could not run at all; a note says why
   std::vector<Picture> pictures;    // of the scene
   std::vector<std::pair<std::string, std::string>> links;  // replays: scene, address
@@ -84,7 +85,8 @@ struct Report {
   [[nodiscard]] int num_claims() const;
   [[nodiscard]] int num_held() const;
   [[nodiscard]] int num_near() const;
-  /// "27 of 34 targets hold, 2 are met within the spread".
+  /// "27 of 34 targets hold, 2 are met within the spread"; of what was interrupted: "interrupted: 2 of the 2 targets
+  /// that were measured hold; parts run in full: 1 of 10".
   [[nodiscard]] std::string score() const;
   [[nodiscard]] int num_left_out() const;  // parts
 };

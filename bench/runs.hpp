@@ -24,6 +24,8 @@ inline constexpr double kNever = kInfinity;
 
 /// Run::failure of a peer that was spared a problem.
 inline constexpr const char* kTooLarge = "not run: too large for it";
+/// Run::failure of a peer that was still at it when its own time was up.
+inline constexpr const char* kHung = "hung and was stopped";
 
 struct Run {
   std::string problem, solver;
@@ -41,6 +43,9 @@ struct Run {
   /// Both figures of a solved problem (paper residual 1e-8, natural map 1e-9), within `ms`.
   [[nodiscard]] bool solved_within(double ms) const;
   [[nodiscard]] bool natural_within(double target, double ms) const;
+  /// It had all of its time: what it did not reach, it does not reach. Not so where it crashed, was interrupted or did
+  /// not run.
+  [[nodiscard]] bool had_its_time() const { return failure.empty() || failure == kHung; }
 };
 
 /// Cold solves in a workspace that keeps nothing but its memory: one traced, then `repeats` untraced ones (fewer when

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "almond/base/check.hpp"
+#include "bench/process.hpp"
 
 namespace almond::bench {
 namespace {
@@ -148,7 +149,7 @@ std::vector<PeerRatio> peer_ratios(const std::vector<Run>& runs, const std::stri
   for (const std::string& problem : problem_names(runs)) {
     PeerRatio entry;
     entry.problem = problem;
-    bool has_own = false, has_peer = false;
+    bool has_own = false, has_peer = false, had_time = false;
     for (const Run& run : runs) {
       if (run.problem != problem) continue;
       const double time = run.to_natural[2] <= budget_ms ? run.to_natural[2] : kNever;
@@ -158,6 +159,12 @@ std::vector<PeerRatio> peer_ratios(const std::vector<Run>& runs, const std::stri
         entry.own_ms = time;
       } else if (run.peer && starts_with(run.solver, peer_prefix)) {
         has_peer = true;
+        if (run.failure == kInterruptedText) entry.unknown = run.solver + ": " + run.failure;
+        if (!run.had_its_time() && !std::isfinite(time)) {
+          entry.failed += (entry.failed.empty() ? "" : "; ") + run.solver + ": " + run.failure;
+          continue;
+        }
+        had_time = true;
         if (time < entry.peer_ms) {
           entry.peer_ms = time;
           entry.best_peer = run.solver;
@@ -165,7 +172,11 @@ std::vector<PeerRatio> peer_ratios(const std::vector<Run>& runs, const std::stri
       }
     }
     if (!has_own || !has_peer) continue;
-    if (std::isfinite(entry.own_ms) || std::isfinite(entry.peer_ms)) {
+    if (entry.unknown.empty() && !had_time) entry.unknown = entry.failed;
+    if (!entry.unknown.empty()) {
+      entry.best_peer.clear();
+      entry.peer_ms = kNaN;
+    } else if (std::isfinite(entry.own_ms) || std::isfinite(entry.peer_ms)) {
       entry.ratio = std::min(entry.peer_ms, budget_ms) / std::min(entry.own_ms, budget_ms);
     }
     ratios.push_back(std::move(entry));
@@ -182,6 +193,12 @@ Table ratio_table(const std::vector<PeerRatio>& ratios, const std::string& solve
               {"problem", "contacts", solver, "best peer", "its time", "times faster"},
               {}};
   for (const PeerRatio& r : ratios) {
+    if (!r.unknown.empty()) {
+      const Cell nothing = text_cell("-", Tone::kQuiet);
+      table.rows.push_back({text_cell(r.problem), count_cell(r.contacts), time_cell(r.own_ms),
+                            text_cell(r.unknown, Tone::kQuiet), nothing, nothing});
+      continue;
+    }
     Cell ratio = ratio_cell(r.ratio, r.ratio >= 1.0 ? Tone::kGood : Tone::kBad);
     if (std::isfinite(r.ratio) && !std::isfinite(r.peer_ms)) ratio.text = ">= " + ratio.text;
     table.rows.push_back({text_cell(r.problem), count_cell(r.contacts), time_cell(r.own_ms),

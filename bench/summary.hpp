@@ -32,6 +32,8 @@ struct PeerRatio {
   int contacts = 0;
   double own_ms = kNever, peer_ms = kNever;
   double ratio = kNaN;  // how many times faster; a side that never gets there counts as the budget. NaN: neither does
+  std::string unknown;  // why there is nothing to compare, and no ratio: the peers were interrupted, or none ran
+  std::string failed;   // peers that did not get to an end, and why, where others did
 };
 [[nodiscard]] std::vector<PeerRatio> peer_ratios(const std::vector<Run>& runs, const std::string& solver,
                                                  const std::string& peer_prefix, double budget_ms);

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import stat
 import subprocess
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import ROOT, sliding_point
+from conftest import PROGRAM, ROOT, sliding_point
 
 SCRIPTS = ROOT / "bench"
 
@@ -152,3 +153,17 @@ def test_demo_writes_its_page(almond, tmp_path):
     assert page.count("<svg xmlns") == len({row["problem"] for row in rows})
     solved = [row for row in rows if row["status"] == "solved"]
     assert solved and all(row["natural map"] <= 1e-9 and row["residual"] <= 1e-8 for row in solved)
+
+
+def test_an_interrupted_budget_tells_what_there_is(tmp_path):
+    process = subprocess.Popen([PROGRAM, "bench", "budget", "--quick", "--solver", "pgs", "--json", tmp_path / "b.json"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = process.stdout.readline()  # as soon as a scene is done
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert first.startswith("dish pile, pgs: least ") and "16 ms: " in first
+    assert process.returncode == 130 and "\ninterrupted: no target was measured\n" in out, err
+    report = json.loads((tmp_path / "b.json").read_text())
+    rows = report["tables"]["scenes"]
+    assert report["interrupted"] and report["claims"] == [] and len(rows) >= 7
+    assert all(0.0 <= row["solved [%]"] <= 100.0 for row in rows)

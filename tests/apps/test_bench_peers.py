@@ -136,32 +136,71 @@ def test_an_engine_that_is_spared_is_no_failure(almond, tmp_path, python):
     assert "growth300, mj_cg: spared" in result.err and "not in full" not in result.out
 
 
-def test_a_bad_file_costs_its_part_only(almond, tmp_path, python):
+def test_a_bad_file_costs_itself_only(almond, tmp_path, python, problem_file):
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "bad.json").write_text('{"no": {"problem": 1}}')
+    problem_file.rename(tmp_path / "files" / "point.npz")
     report, result = run(almond, tmp_path, {**python(), "ALMOND_SICONOS_PYTHON": "/nowhere/python"}, tmp_path / "files", "--part", "problems")
-    assert "without the files" in result.err and "bad.json" in result.err
-    assert report["tables"]["problem_times"]  # those of the scenes
+    assert len(re.findall("without this file: .*bad.json", result.err)) == 1
+    assert "point" in {row["problem"] for row in report["tables"]["problem_times"]}
 
 
-def test_an_interrupt_keeps_what_was_measured(tmp_path, python):
-    """While an engine hangs: it is ended, the page is written."""
-    env = python('[ "$3" = mj_hard ] && touch "$OUT" && exec sleep 100')
+def interrupt(tmp_path, env, *words):
+    """SIGINT once the file $OUT is there: (report, output)."""
     started = tmp_path / "hangs"
     program = Path(os.environ.get("ALMOND_PROGRAM", Path(__file__).resolve().parents[2] / "build" / "almond"))
-    words = [program, "bench", "peers", "--part", "ball", "--engines", "mj_default,mj_hard", "--json", tmp_path / "p.json"]
     env["PATH"] += os.pathsep + os.environ["PATH"]
-    process = subprocess.Popen(words, env={**os.environ, **env, "OUT": str(started)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([program, "bench", "peers", *words, "--json", tmp_path / "p.json"], env={**os.environ, **env, "OUT": str(started)},
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
         if started.exists() or process.poll() is not None:
             break
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    rows = {(row["scene"], row["engine"]): row for row in json.loads((tmp_path / "p.json").read_text())["tables"]["ball"]}
+    return json.loads((tmp_path / "p.json").read_text()), out
+
+
+def test_an_interrupt_keeps_what_was_measured(tmp_path, python):
+    """While an engine hangs: it is ended, the page is written."""
+    env = python('[ "$3" = mj_hard ] && touch "$OUT" && exec sleep 100')
+    report, out = interrupt(tmp_path, env, "--part", "ball", "--engines", "mj_default,mj_hard")
+    rows = {(row["scene"], row["engine"]): row for row in report["tables"]["ball"]}
     assert rows["drop", "mj_default"]["median [ms]"] > 0.0
     assert rows["drop", "mj_hard"]["note"] == rows["roll", "mj_default"]["note"] == "left out: interrupted"
+    assert "\ninterrupted: no target was measured; parts run in full: 0 of 1\n" in out and report["interrupted"]
+
+
+def pinocchio(tmp_path, does):
+    """An interpreter that says it has Pinocchio, and what it does when it is to solve."""
+    script = tmp_path / "pinocchio"
+    script.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exit 0\n{does}\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return {"ALMOND_PINOCCHIO_PYTHON": str(script), "ALMOND_SICONOS_PYTHON": "/nowhere/python"}
+
+
+@pytest.mark.parametrize("part", ["problems", "nut"])
+def test_who_is_interrupted_is_not_beaten(tmp_path, python, part):
+    env = {**python(), **pinocchio(tmp_path, 'touch "$OUT"\nexec sleep 100')}
+    report, out = interrupt(tmp_path, env, "--quick", "--part", part, "--engines", "almond,pinocchio-admm")
+    assert not any("Pinocchio" in claim["claim"] for claim in report["claims"]), report["claims"]
+    row = report["tables"][part][0]
+    assert row["times faster" if part == "problems" else "times faster, median"] is None
+    assert "interrupted" in row["best peer" if part == "problems" else "pinocchio-admm: solved"]
+    assert "\ninterrupted: " in out and "none solves it" not in out and "MISSED" not in out
+
+
+@pytest.mark.parametrize("part", ["problems", "nut"])
+def test_who_crashes_is_not_beaten(almond, tmp_path, python, part):
+    report, result = run(almond, tmp_path, {**python(), **pinocchio(tmp_path, "kill -SEGV $$")}, "--part", part, "--engines", "almond,pinocchio-admm")
+    assert not any("Pinocchio" in claim["claim"] for claim in report["claims"]), report["claims"]
+    assert "nothing to compare with: pinocchio-admm: crashed with signal 11" in result.err and "none solves it" not in result.out
+
+
+def test_a_folder_without_problems_is_one_line(almond, tmp_path):
+    result = almond("bench", "peers", "--quick", tmp_path, timeout=60)
+    assert result.code == 2 and "no .hdf5, .h5, .npz or .json problem file in this folder" in result.err and result.err.count("\n") == 1
 
 
 def test_an_error_is_one_line(tmp_path):

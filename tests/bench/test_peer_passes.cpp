@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "bench/page.hpp"
 #include "bench/peer_passes.hpp"
+#include "bench/process.hpp"
 #include "bench/report.hpp"
+#include "bench/summary.hpp"
 
 namespace almond::bench {
 namespace {
@@ -51,6 +55,55 @@ TEST(PeerPasses, AClaimAtItsTargetIsNeitherHeldNorMissed) {
   EXPECT_NE(to_text(report.claims, false).find("at the target within the spread"), std::string::npos);
   EXPECT_NE(to_json(report).find("\"verdict\": \"at the target\""), std::string::npos);
   EXPECT_NE(to_html(report).find("<div class=\"claim near\">"), std::string::npos);
+}
+
+TEST(PeerPasses, WhatWasInterruptedSaysSoFirst) {
+  Report report;
+  report.interrupted = true;
+  EXPECT_EQ(report.score(), "interrupted: no target was measured");
+  report.add_claim("exact", "1e-8", "1e-9", true);
+  report.parts.resize(3);
+  report.parts[1].left_out = report.parts[2].left_out = true;
+  EXPECT_EQ(report.score(), "interrupted: 1 of the 1 targets that were measured hold; parts run in full: 1 of 3");
+}
+
+Run solved_at(const char* solver, double ms, const char* failure = "") {
+  Run run;
+  run.problem = "p";
+  run.solver = solver;
+  run.peer = run.solver != "almond";
+  run.to_natural[2] = ms;
+  run.failure = failure;
+  return run;
+}
+
+PeerRatio ratio_to(const std::vector<Run>& peers) {
+  std::vector<Run> runs = {solved_at("almond", 2.0)};
+  runs.insert(runs.end(), peers.begin(), peers.end());
+  return peer_ratios(runs, "almond", "", 100.0).at(0);
+}
+
+TEST(PeerRatios, OnlyWhoHadItsTimeIsBeaten) {
+  EXPECT_EQ(ratio_to({solved_at("a", 6.0)}).ratio, 3.0);
+  EXPECT_EQ(ratio_to({solved_at("a", kNever)}).ratio, 50.0);  // at least
+  EXPECT_EQ(ratio_to({solved_at("a", kNever, kHung)}).ratio, 50.0);
+  for (const char* failure : {kInterruptedText, kTooLarge, "crashed with signal 11", "failed: no such luck"}) {
+    const PeerRatio none = ratio_to({solved_at("a", kNever, failure)});
+    EXPECT_TRUE(std::isnan(none.ratio)) << failure;
+    EXPECT_EQ(none.unknown, std::string("a: ") + failure);
+    const std::string table = to_text(ratio_table({none}, "almond", "peers"), false);
+    EXPECT_EQ(table.find("none solves it"), std::string::npos);
+    EXPECT_NE(table.find(failure), std::string::npos);
+  }
+}
+
+TEST(PeerRatios, ACrashLeavesTheOthersAnInterruptDoesNot) {
+  const PeerRatio crash = ratio_to({solved_at("a", 6.0), solved_at("b", kNever, "crashed with signal 11")});
+  EXPECT_EQ(crash.ratio, 3.0);
+  EXPECT_EQ(crash.failed, "b: crashed with signal 11");
+  // The one that was cut off might have been the fastest, and what it had reached might have come sooner.
+  EXPECT_TRUE(std::isnan(ratio_to({solved_at("a", 6.0), solved_at("b", kNever, kInterruptedText)}).ratio));
+  EXPECT_TRUE(std::isnan(ratio_to({solved_at("b", 8.0, kInterruptedText)}).ratio));
 }
 
 TEST(PeerTables, CaptionsAreWrappedAndRowsOfASceneBelongTogether) {
