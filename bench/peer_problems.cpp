@@ -110,7 +110,9 @@ struct NutSet {
 };
 
 NutSet summarise(const std::string& name, const std::vector<NutCase>& cases) {
-  NutSet set{name, cases.size()};
+  NutSet set;
+  set.name = name;
+  set.cases = cases.size();
   std::vector<double> own, peer, best, ratios;
   for (const NutCase& one : cases) {
     set.own += one.own_solved ? 1U : 0U;

@@ -35,7 +35,7 @@ def siconos_python():
 def check_claims(report):
     assert report["claims"]
     for claim in report["claims"]:
-        assert set(claim) == {"claim", "expected", "measured", "holds"} and isinstance(claim["holds"], bool)
+        assert set(claim) == {"claim", "expected", "measured", "holds", "verdict"} and isinstance(claim["holds"], bool)
 
 
 def test_folder_of_problems(almond, tmp_path):

@@ -109,6 +109,14 @@ TEST_F(Fclib, HeapsThatClaimMoreThanTheFileHasAreRefused) {
   }
   change(heap + 24, all);
   expect_words(error(), "the file has " + std::to_string(all));
+  change(heap + 16, all);
+  expect_words(error(), "its free places do not lie in it");
+  std::string circle = good;  // a free place that leads to itself
+  const std::size_t data =
+      static_cast<unsigned char>(good[heap + 24]) + 256U * static_cast<unsigned char>(good[heap + 25]);
+  for (std::size_t k = 0; k < 8; ++k) circle[heap + 16 + k] = circle[data + 8 + k] = k == 0 ? 8 : 0;
+  write_file(path("bad.hdf5"), circle);
+  expect_words(error(), "its free places do not lie in it");
   std::string narrow = good;
   narrow[14] = 4;
   write_file(path("bad.hdf5"), narrow);

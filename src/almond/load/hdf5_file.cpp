@@ -64,23 +64,9 @@ unsigned long long number_at(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-/// Names of groups lie in local heaps: "HEAP", version 0, 3 bytes, then the heap's size, its list of free places and
-/// its address, eight bytes each. The library asks for what a heap claims to have before it looks at the file, and
-/// copies 2^64 - 1 bytes of one that claims as many.
-void check_heaps(const std::string& label, const std::string& bytes) {
-  constexpr std::size_t kHeader = 32, kSize = 8, kAddress = 24;
-  const std::string mark("HEAP\0", 5);
-  for (std::size_t at = bytes.find(mark); at != std::string::npos; at = bytes.find(mark, at + 1)) {
-    if (at + kHeader > bytes.size()) return;
-    const unsigned long long size = number_at(bytes, at + kSize), address = number_at(bytes, at + kAddress);
-    require(size <= bytes.size() && address <= bytes.size() - size,
-            label + ": the heap at byte " + std::to_string(at) + " claims " + std::to_string(size) +
-                " bytes from byte " + std::to_string(address) + " on, the file has " + std::to_string(bytes.size()));
-  }
-}
-
-/// Numbers in headers have eight bytes each, as the library writes them by default; so check_heaps sees them all.
-void check_widths(const std::string& label, const std::string& bytes) {
+/// Where the file begins, behind what others put before it. Numbers in headers have eight bytes each, as the library
+/// writes them by default; so check_heaps sees them all.
+std::size_t find_begin(const std::string& label, const std::string& bytes) {
   const std::string mark = "\x89HDF\r\n\x1a\n";
   for (std::size_t at = 0; at + 24 <= bytes.size(); at = at == 0 ? 512 : 2 * at) {
     if (bytes.compare(at, mark.size(), mark) != 0) continue;
@@ -88,7 +74,34 @@ void check_widths(const std::string& label, const std::string& bytes) {
     require(bytes[widths] == 8 && bytes[widths + 1] == 8,
             label + ": addresses and lengths have " + std::to_string(int{static_cast<unsigned char>(bytes[widths])}) +
                 " and " + std::to_string(int{static_cast<unsigned char>(bytes[widths + 1])}) + " bytes, expected 8");
-    return;
+    return at;
+  }
+  return 0;
+}
+
+/// Names of groups lie in local heaps: "HEAP", version 0, 3 bytes, then the heap's size, its first free place and its
+/// address, eight bytes each; a free place begins with the next one. The library asks for what a heap claims to have
+/// before it looks at the file, copies 2^64 - 1 bytes of one that claims as many, and follows free places in a circle
+/// until the memory is full.
+void check_heaps(const std::string& label, const std::string& bytes) {
+  constexpr std::size_t kHeader = 32, kSize = 8, kFree = 16, kAddress = 24;
+  constexpr unsigned long long kNoMore = 1, kPlace = 16;
+  const std::size_t begin = find_begin(label, bytes);
+  const std::string mark("HEAP\0", 5);
+  for (std::size_t at = bytes.find(mark); at != std::string::npos; at = bytes.find(mark, at + 1)) {
+    if (at + kHeader > bytes.size()) return;
+    const unsigned long long size = number_at(bytes, at + kSize), address = number_at(bytes, at + kAddress);
+    const unsigned long long room = bytes.size() - begin;
+    const std::string heap = label + ": the heap at byte " + std::to_string(at);
+    require(size <= room && address <= room - size, heap + " claims " + std::to_string(size) + " bytes from byte " +
+                                                        std::to_string(address) + " on, the file has " +
+                                                        std::to_string(bytes.size()));
+    unsigned long long count = 0;
+    for (unsigned long long place = number_at(bytes, at + kFree); place != kNoMore;
+         place = number_at(bytes, begin + address + place)) {
+      require(size >= kPlace && place <= size - kPlace && ++count <= size / kPlace,
+              heap + ": its free places do not lie in it one after the other");
+    }
   }
 }
 
@@ -113,7 +126,6 @@ Hdf5File Hdf5File::open(const std::string& label, std::string bytes) {
   silence();
   H5PLset_loading_state(0);  // a file could name filters, which are programs to be loaded
   const std::size_t size = bytes.size();
-  check_widths(label, bytes);
   check_heaps(label, bytes);
   const hid_t file = open_hdf5_bytes(label, std::make_shared<const std::string>(std::move(bytes)));
   require(file >= 0, label + ": cannot be opened as HDF5; the file is damaged or truncated");
