@@ -175,7 +175,7 @@ def test_an_interrupt_keeps_what_was_measured(tmp_path, python):
 def pinocchio(tmp_path, does):
     """An interpreter that says it has Pinocchio, and what it does when it is to solve."""
     script = tmp_path / "pinocchio"
-    script.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exit 0\n{does}\n')
+    script.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exit 0\n[ "$2" = engines ] && exit 1\n{does}\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     return {"ALMOND_PINOCCHIO_PYTHON": str(script), "ALMOND_SICONOS_PYTHON": "/nowhere/python"}
 
