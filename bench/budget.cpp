@@ -147,10 +147,9 @@ Report bench_budget(const BenchOptions& options) {
   report.title = "Almond: a solve ends when its time is up";
   report.lead =
       "Time of all solves of a step by the budget of the step, over scenes that need more than they are given, and how "
-      "many steps are solved all the same. Steps "
-      "in "
-      "which the system gave the core to others are counted and left out: measure on an idle core. Judged are budgets "
-      "that are at least twice what a scene takes without any time to solve in.";
+      "many steps are solved all the same. Steps in which the system gave the core to others are counted and left out: "
+      "measure on an idle core. Judged are budgets that are at least twice what a scene takes without any time to "
+      "solve in.";
   report.facts = machine_facts();
   Table each, all;
   each.name = "scenes";

@@ -307,16 +307,12 @@ Report bench_peers(const BenchOptions& options) {
   report.title = "Almond beside MuJoCo, Drake, Bullet, Pinocchio and Siconos";
   report.lead =
       "The same scenes in every engine, from one description, at 240 steps a second on one thread. Times are CPU times "
-      "of "
-      "the thread that steps, medians over all steps. One referee judges all: overlaps and speeds come from poses, by "
-      "MuJoCo's collision; residuals from the impulses and velocities that the engine itself tells, in N s. e0 asks "
-      "that "
-      "nothing approaches where it touches, so a push out of an overlap is an error, Almond's as well; erp.2 also that "
-      "a "
-      "fifth of an overlap is undone. Drake tells contact points of balls and robots only, and Bullet's impulses are "
-      "an "
-      "indication. Almond runs at its default setting (loaded cold steps: 1e-8 for crowds as well); what it reports of "
-      "itself stands in columns that say so.";
+      "of the thread that steps, medians over all steps. One referee judges all: overlaps and speeds come from poses, "
+      "by MuJoCo's collision; residuals from the impulses and velocities that the engine itself tells, in N s. e0 asks "
+      "that nothing approaches where it touches, so a push out of an overlap is an error, Almond's as well; erp.2 also "
+      "that a fifth of an overlap is undone. Drake tells contact points of balls and robots only, and Bullet's "
+      "impulses are an indication. Almond runs at its default setting (loaded cold steps: 1e-8 for crowds as well); "
+      "what it reports of itself stands in columns that say so.";
   report.facts = machine_facts();
   const Stopwatch watch;
   const double before = time_cholesky_300();

@@ -265,7 +265,7 @@ void move(const Model& model, const VecX& u, double h, VecX& q) {
 void compute_half_step(const Model& model, const Kinematics& kin, const VecX& resistance, double h, DriftWorkspace& w,
                        VecX& d) {
   d.setZero(model.num_v);
-  w.c.setZero(model.num_v);
+  w.c.resize(model.num_v);
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
     const TreeInfo& tree = model.trees[t];
     const int root = tree.bodies[0];

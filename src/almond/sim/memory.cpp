@@ -27,6 +27,17 @@ void recall_names(const State& state, std::vector<ContactName>& names) {
     if (c.impulse != Vec3::Zero()) names.push_back({c.geom_a, c.geom_b, c.feature});
 }
 
+void recall_bearing(const Model& model, const State& state, std::vector<char>& bearing) {
+  bearing.assign(model.trees.size(), 0);
+  for (const ContactMemory& c : state.contacts) {
+    if (c.impulse == Vec3::Zero()) continue;
+    for (const int geom : {c.geom_a, c.geom_b}) {  // a state that was read may name any
+      const int body = geom >= 0 && geom < model.num_geoms() ? model.geoms[geom].body : -1;
+      if (body >= 0 && model.bodies[body].subsystem >= 0) bearing[model.bodies[body].subsystem] = 1;
+    }
+  }
+}
+
 void match_contacts(const Contacts& contacts, const State& state, std::vector<int>& memory) {
   memory.assign(contacts.points.size(), -1);
   std::size_t k = 0;  // both lists are sorted

@@ -8,6 +8,9 @@ namespace almond {
 /// Names of the contacts that bore load, sorted.
 void recall_names(const State& state, std::vector<ContactName>& names);
 
+/// bearing (trees): 1 where contacts bore load.
+void recall_bearing(const Model& model, const State& state, std::vector<char>& bearing);
+
 /// memory[i]: the entry of state.contacts with the geoms and the feature of contact i, or -1.
 void match_contacts(const Contacts& contacts, const State& state, std::vector<int>& memory);
 

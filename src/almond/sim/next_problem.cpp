@@ -3,6 +3,7 @@
 #include "almond/base/check.hpp"
 #include "almond/sim/assemble.hpp"
 #include "almond/sim/independent.hpp"
+#include "almond/sim/memory.hpp"
 #include "almond/sim/second_look.hpp"
 
 namespace almond {
@@ -24,6 +25,7 @@ ContactProblem next_problem(const Model& model, const StepOptions& options, cons
   Assembly assembly;
   IndependenceWorkspace independence;
   compute_kinematics(model, state.q, state.v, kinematics);
+  recall_bearing(model, state, assembly.drift.bearing);
   compute_motion(model, kinematics, kinematics.V, options.dt, motion);
   detect_contacts(model, kinematics.X_WG, motion, options.collision, collision, contacts);
   assemble(model, state, kinematics, contacts, inputs, options, assembly);

@@ -122,18 +122,6 @@ void mark_bounced(const Model& model, StepWorkspace& w) {
   }
 }
 
-/// Trees that contacts bore on in the last step.
-void mark_bearing(const Model& model, const State& state, std::vector<char>& bearing) {
-  bearing.assign(model.trees.size(), 0);
-  for (const ContactMemory& contact : state.contacts) {
-    if (contact.impulse.isZero(0.0)) continue;
-    for (const int geom : {contact.geom_a, contact.geom_b}) {
-      const int body = geom >= 0 && geom < model.num_geoms() ? model.geoms[geom].body : -1;
-      if (body >= 0 && model.bodies[body].subsystem >= 0) bearing[model.bodies[body].subsystem] = 1;
-    }
-  }
-}
-
 /// Trees that contacts bear on.
 void mark_bearing(const Model& model, StepWorkspace& w) {
   std::vector<char>& bearing = w.assembly.drift.bearing;
@@ -254,7 +242,7 @@ StepReport step(const Model& model, const StepOptions& options, const Inputs& in
     return report;
   }
   compute_kinematics(model, state.q, state.v, w.kinematics);  // model -> kinematics
-  mark_bearing(model, state, w.assembly.drift.bearing);
+  recall_bearing(model, state, w.assembly.drift.bearing);
   if (options.theta > 0.0) move_before(model, options, w, state);
   compute_motion(model, w.kinematics, w.kinematics.V, options.dt, w.motion);
   recall_names(state, w.contacts.carried);

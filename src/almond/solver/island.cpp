@@ -434,14 +434,14 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
       for (int r = 0; r < dim; ++r) {
         double* row = &island.J[c.J[into] + r * node.ld];
         const double* from = J.data() + r * cols;
-        if (s == into && node.ld == kLanes && cols == 6) {  // a rigid body: no call for so few numbers
+        if (s != into) {  // both sides on one node: the first has been written
+          for (int j = 0; j < cols; ++j) row[at + j] += from[j];
+        } else if (node.ld == kLanes && cols == 6) {  // a rigid body: no call for so few numbers
           lanes_at(row) = Lanes{from[0], from[1], from[2], from[3], from[4], from[5], 0.0, 0.0};
-        } else if (s == into) {
+        } else {
           std::fill(row, row + at, 0.0);
           std::copy(from, from + cols, row + at);
           std::fill(row + at + cols, row + node.ld, 0.0);
-        } else {
-          for (int j = 0; j < cols; ++j) row[at + j] += from[j];
         }
       }
     }
