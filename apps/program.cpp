@@ -8,6 +8,7 @@
 #include "almond/base/text.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
+#include "bench/commit.hpp"
 
 namespace almond::app {
 namespace {
@@ -44,7 +45,8 @@ std::string describe(const CLI::ParseError& error, const CLI::App& program) {
 
 Understood understand(const std::vector<std::string>& arguments) {
   const auto program = std::make_shared<CLI::App>("Almond: exact Signorini-Coulomb contact for robots", "almond");
-  program->set_version_flag("--version", std::string("almond ") + ALMOND_VERSION);
+  const std::string commit = bench::built_from();
+  program->set_version_flag("--version", "almond " ALMOND_VERSION + (commit.empty() ? "" : " (" + commit + ")"));
   program->get_formatter()->column_width(28);
   program->require_subcommand(1);
   const std::map<std::string, std::pair<const char*, Action (*)(CLI::App&)>> commands = {

@@ -10,6 +10,8 @@
 #include <sstream>
 #include <thread>
 
+#include "bench/commit.hpp"
+
 namespace almond::bench {
 namespace {
 
@@ -178,6 +180,7 @@ std::vector<std::pair<std::string, std::string>> machine_facts() {
           {"vector unit", "baseline"},
 #endif
           {"almond", ALMOND_VERSION},
+          {"commit", built_from().empty() ? "not known" : built_from()},
           {"date", date}};
 }
 
