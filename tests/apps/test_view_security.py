@@ -108,6 +108,53 @@ def test_requests_have_a_size_and_a_time(view):
     assert ask(view)[0] == 200
 
 
+@pytest.mark.parametrize("name", ["Host", "Origin", "Authorization", "Content-Type", "Content-Length"])
+def test_headers_that_decide_come_once(view, name):
+    """Of two, whoever else reads the request may go by the other: neither order is heard, nor twice the right one."""
+    right = {"Host": f"127.0.0.1:{view}", "Origin": f"http://127.0.0.1:{view}", "Content-Type": "application/json", "Content-Length": "15", "Authorization": "Bearer a"}
+    wrong = {"Host": "example.org", "Origin": "http://example.org", "Content-Type": "text/plain", "Content-Length": "0", "Authorization": "Bearer b"}
+
+    def post(*values):
+        lines = [f"{n}: {v}\r\n" for n, v in right.items() if n != name] + [f"{n}: {v}\r\n" for n, v in zip((name, name.lower()), values)]
+        return raw(view, ("POST /api/command HTTP/1.1\r\nConnection: close\r\n" + "".join(lines) + '\r\n{"type":"step"}').encode())
+
+    assert post(right[name]).startswith(b"HTTP/1.1 200 ")
+    for values in ((right[name], wrong[name]), (wrong[name], right[name]), (right[name], right[name])):
+        answer = post(*values)
+        assert answer.startswith(b"HTTP/1.1 400 ") and answer.endswith(f"\r\n\r\n{name}: expected once\n".encode()), values
+
+
+@pytest.mark.parametrize("length, status", [(2**40, 413), (65537, 413), (2**64, 413), (10**40, 413), ("-1", 400), ("+5", 400), ("5x", 400), ("0x10", 400), (None, 411)])
+@pytest.mark.parametrize("held", [b"", b"{"])
+def test_lengths_that_cannot_be_are_refused_at_once(view, length, status, held):
+    """Before the body has come, and without waiting for it: the sender keeps the connection open and says no more."""
+    announced = f"Content-Length: {length}\r\n" if length is not None else ""
+    request = f"POST /api/command HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\nContent-Type: application/json\r\n{announced}\r\n".encode()
+    before = time.time()
+    answer = raw(view, request + held)
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode()) and answer.endswith(b"\n") and answer.count(b"\r\n\r\n") == 1
+    assert time.time() - before < 3  # the limit of a whole request is 10 s
+
+
+@pytest.mark.parametrize("line, status", [("POST /api/command", 403), ("GET /", 400), ("GET /nothing", 400)])
+def test_body_of_a_refused_request_is_no_request(view, line, status):
+    """A page of another site may post text that reads like a request of our own page: it comes after the refusal."""
+    inner = f"GET /api/controls HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\n\r\n".encode()
+    origin = "Origin: http://example.org\r\n" if status == 403 else ""
+    outer = f"{line} HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\n{origin}Content-Type: text/plain\r\nContent-Length: {len(inner)}\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", view), timeout=20) as connection:
+        connection.sendall(outer)
+        heard = connection.recv(65536)
+        assert heard.startswith(f"HTTP/1.1 {status} ".encode())
+        connection.sendall(inner)
+        try:
+            while piece := connection.recv(65536):
+                heard += piece
+        except ConnectionResetError:
+            pass
+    assert heard.count(b"\r\n\r\n") == 1 and b" 200 " not in heard
+
+
 @pytest.mark.parametrize("begun", [b"GET / HTTP/1.1\r\nHost: 127", b"", b"POST /api/command HTTP/1.1\r\nContent-Length: 60000\r\n\r\n{"])
 def test_half_requests_keep_nobody_out(view, begun):
     """Three times as many connections that never say the rest as there are threads: each honest request is answered at once."""

@@ -15,20 +15,16 @@
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
 #include "almond/view/host.hpp"
-#include "almond/view/slots.hpp"
+#include "almond/view/request_bytes.hpp"
 
 namespace almond {
 namespace {
 
 constexpr int kFirstPort = 8137, kTriedPorts = 50;
-constexpr int kMostStreams = 48;                // each holds a thread
-constexpr int kThreads = 64;                    // so some are left for everything else
-constexpr int kWaiting = 512;                   // connections before they get one
-constexpr time_t kKeepAliveS = 1;               // a connection that waits for a further request holds a thread, too
-constexpr std::size_t kLargestCommand = 65536;  // bytes
-constexpr std::size_t kLargestRequest = kLargestCommand + 16384;  // bytes, with all headers
-constexpr std::chrono::seconds kSlowestRequest{10};               // from its first byte to its last
-constexpr int kSlowestWriteMs = 5000;
+constexpr int kMostStreams = 48;     // each holds a thread
+constexpr int kThreads = 64;         // so some are left for everything else
+constexpr int kWaiting = 512;        // connections before they get one
+constexpr time_t kKeepAliveS = 1;    // a connection that waits for a further request holds a thread, too
 constexpr double kQuietMs = 1000.0;  // a stream without news says so after this long
 
 /// The place of one stream among those that are open.
@@ -83,44 +79,19 @@ class Connection : public httplib::Stream {
   }
 };
 
-/// One request over a socket. The library limits the body it is told of in advance, but neither one that comes in
-/// chunks nor the number of headers: here all of a request is counted, and has to be there in time.
+/// A request over a socket.
 class Request : public Connection {
  public:
-  Request(socket_t socket, Slots& slots) : socket_(socket), slots_(slots) {}
+  Request(socket_t socket, Slots& slots) : bytes_(socket, slots) {}
 
-  [[nodiscard]] bool is_writable() const { return slots_.wait(socket_, POLLOUT, began_, kSlowestWriteMs); }
-  ssize_t read(char* to, std::size_t size) {
-    if (at_ == got_) {
-      const auto left =
-          std::chrono::ceil<std::chrono::milliseconds>(began_ + kSlowestRequest - std::chrono::steady_clock::now())
-              .count();
-      const std::size_t most = std::min(buffer_.size(), kLargestRequest - total_);
-      if (most == 0 || left <= 0 || !slots_.wait(socket_, POLLIN, began_, static_cast<int>(left))) return -1;
-      const ssize_t count = recv(socket_, buffer_.data(), most, 0);
-      if (count <= 0) return count;
-      at_ = 0;
-      got_ = static_cast<std::size_t>(count);
-      total_ += got_;
-    }
-    const std::size_t count = std::min(size, got_ - at_);
-    std::copy_n(buffer_.data() + at_, count, to);
-    at_ += count;
-    return static_cast<ssize_t>(count);
-  }
-  ssize_t write(const char* from, std::size_t size) {
-    return is_writable() ? send(socket_, from, size, MSG_NOSIGNAL) : -1;
-  }
-  [[nodiscard]] socket_t socket() const { return socket_; }
-  /// Whether the next request has begun to come with this one.
-  [[nodiscard]] bool has_more() const { return at_ < got_; }
+  [[nodiscard]] bool is_writable() const { return bytes_.is_writable(); }
+  ssize_t read(char* to, std::size_t size) { return bytes_.read(to, size); }
+  ssize_t write(const char* from, std::size_t size) { return bytes_.write(from, size); }
+  [[nodiscard]] socket_t socket() const { return bytes_.socket(); }
+  [[nodiscard]] const RequestBytes& bytes() const { return bytes_; }
 
  private:
-  socket_t socket_;
-  Slots& slots_;
-  std::array<char, 4096> buffer_;
-  std::size_t at_ = 0, got_ = 0, total_ = 0;
-  const Slots::Time began_ = std::chrono::steady_clock::now();
+  RequestBytes bytes_;
 };
 
 /// A request from memory.
@@ -177,7 +148,10 @@ class LimitedServer : public httplib::Server {
     for (std::size_t left = keep_alive_max_count_; left > 0 && svr_sock_ != INVALID_SOCKET; --left) {
       if (!slots_.wait(socket, POLLIN, std::chrono::steady_clock::now(), static_cast<int>(1000 * kKeepAliveS))) break;
       Request request(socket, slots_);
-      if (!serve(request, left == 1) || request.has_more()) break;
+      const bool open = serve(request, left == 1);
+      // The library would read on as if the body of what was refused were the next request.
+      if (request.bytes().is_refused()) hear_out(socket, slots_);
+      if (!open || request.bytes().is_refused() || request.bytes().has_more()) break;
     }
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);
@@ -214,6 +188,7 @@ struct Server::Impl {
   /// What an answer says that the library gives without a word.
   static std::string reason_of(int status) {
     if (status == 404) return "no such page or call\n";
+    if (status == 411) return "expected a body of a stated length\n";
     if (status == 413) return "expected a body of at most " + std::to_string(kLargestCommand) + " bytes\n";
     if (status == 414) return "expected a shorter address\n";
     return "expected a request of HTTP/1.1 that can be read\n";
@@ -233,6 +208,20 @@ struct Server::Impl {
     return false;
   }
 
+  /// What is wrong with the length that a request states for its body, as a status; 0: nothing. The library would read
+  /// all of a body that is too long before it says so, and take what comes with a GET for the next request.
+  [[nodiscard]] static int judge_length(const httplib::Request& request) {
+    const bool asks = request.method == "GET" || request.method == "HEAD";
+    if (request.has_header("Transfer-Encoding")) return 411;
+    if (!request.has_header("Content-Length")) return asks ? 0 : 411;
+    const std::string text = request.get_header_value("Content-Length");
+    std::size_t length = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+    if (error == std::errc::invalid_argument || stop != text.data() + text.size()) return 400;
+    if (error == std::errc::result_out_of_range || length > kLargestCommand) return 413;
+    return asks && length > 0 ? 400 : 0;
+  }
+
   /// Whether the request may go on to its handler; else the answer is there.
   [[nodiscard]] bool admit(const httplib::Request& request, httplib::Response& response) const {
     const auto refuse = [&](int status, const std::string& why) {
@@ -240,6 +229,9 @@ struct Server::Impl {
       response.set_content(why, "text/plain");
       return false;
     };
+    // Whoever else reads such a request may go by the other one of the two.
+    for (const char* once : {"Host", "Origin", "Authorization", "Content-Type", "Content-Length"})
+      if (request.get_header_value_count(once) > 1) return refuse(400, std::string(once) + ": expected once\n");
     const std::string named = request.get_header_value("Host"), origin = request.get_header_value("Origin");
     if (!names_us(named))
       return refuse(403,
@@ -253,8 +245,8 @@ struct Server::Impl {
       return false;
     }
     if (!has_token(request)) return refuse(401, "open the address that almond view printed, with its token\n");
-    if (request.has_header("Transfer-Encoding")) return refuse(411, "expected a body of a stated length\n");
-    return true;
+    const int wrong = judge_length(request);
+    return wrong == 0 || refuse(wrong, reason_of(wrong));
   }
 
   template <class Question>
@@ -295,6 +287,7 @@ struct Server::Impl {
                                       : httplib::Server::HandlerResponse::Handled;
     });
     server.set_error_handler([](const httplib::Request&, httplib::Response& response) {
+      response.set_header("Connection", "close");
       if (response.body.empty()) response.set_content(reason_of(response.status), "text/plain");
     });
     server.Get("/", [this](const httplib::Request&, httplib::Response& response) {

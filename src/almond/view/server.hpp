@@ -14,7 +14,8 @@
 // open in the same browser can look in or push anything. Bound to another address than this machine's own, it answers
 // only to who has its token: as ?token= of the page, which then has it as a cookie, or as Authorization: Bearer. Bound
 // to all addresses (0.0.0.0, ::) it takes requests by any name, but still with the token alone. A request may have 80
-// kB in all and take 10 seconds to come, less when all threads are taken (slots.hpp).
+// kB in all and take 10 seconds to come, less when all threads are taken (slots.hpp). Headers that decide about it come
+// once, a body states its length first, and a refusal ends the connection (request_bytes.hpp).
 
 #include <memory>
 #include <string>

@@ -1,0 +1,47 @@
+#pragma once
+// The bytes of one HTTP request and of its answer, over a socket. The library that reads them limits the body it is
+// told of in advance, but neither one that comes in chunks nor the number of headers: here all of a request is counted,
+// and has to be there in time.
+
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+
+#include "almond/view/slots.hpp"
+
+namespace almond {
+
+inline constexpr std::size_t kLargestCommand = 65536;                    // bytes
+inline constexpr std::size_t kLargestRequest = kLargestCommand + 16384;  // bytes, with all headers
+inline constexpr std::chrono::seconds kSlowestRequest{10};               // from its first byte to its last
+
+class RequestBytes {
+ public:
+  RequestBytes(int socket, Slots& slots) : socket_(socket), slots_(slots) {}
+
+  /// As recv() and send(); -1 as well when a limit is reached.
+  ssize_t read(char* to, std::size_t size);
+  ssize_t write(const char* from, std::size_t size);
+  [[nodiscard]] bool is_writable() const;
+  [[nodiscard]] int socket() const { return socket_; }
+  /// Whether the next request has begun to come with this one.
+  [[nodiscard]] bool has_more() const { return at_ < got_; }
+  /// Whether the answer is an error: the request may not have been read to its end, so what follows need not be one.
+  [[nodiscard]] bool is_refused() const { return status_ >= '4'; }
+
+ private:
+  int socket_;
+  Slots& slots_;
+  std::array<char, 4096> buffer_;
+  std::size_t at_ = 0, got_ = 0, total_ = 0;
+  char status_ = '0';  // the answer's first digit; '1' asks the other side to go on, and the answer is yet to come
+  const Slots::Time began_ = std::chrono::steady_clock::now();
+};
+
+/// Says that no more is coming, and reads what does, for half a second at most. Closing while the other side still
+/// sends would reset the connection, and might take the answer with it.
+void hear_out(int socket, Slots& slots);
+
+}  // namespace almond
