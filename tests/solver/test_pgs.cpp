@@ -42,6 +42,49 @@ TEST(Pgs, OneContactWithIsotropicInertiaIsExactAfterOneSweep) {
   }
 }
 
+TEST(Pgs, OneContactThatSticksIsExactAfterOneSweepThatTriesStick) {
+  // A block held at a corner: levers couple normal and tangent, so only all three at once are exact: λ = -W⁻¹ q.
+  Mat3 A;
+  A << 2.0, 0.3, -0.9, 0.3, 1.0, 0.2, -0.9, 0.2, 1.5;
+  const Vec3 free(0.4, -0.2, -1.0);
+  const auto sweep = [&](double mu, bool stick) {
+    ContactProblem problem;
+    problem.add_subsystem(A, A * free);
+    problem.add_contact(mu, Vec3::Zero(), testing::make_side(0, Mat3::Identity()));
+    OneIsland one(problem);
+    PgsWorkspace ws;
+    PgsOptions options;
+    options.stick = stick;
+    options.fixed = true;
+    options.max_sweeps = 1;
+    solve_pgs(one.island(), options, one.monitor, ws, one.lambda.data());
+    return Vec3(testing::as_vector(one.lambda));
+  };
+  const Vec3 exact = -A * free;  // W = A⁻¹
+  ASSERT_LT(exact.head<2>().norm(), 2.0 * exact[2]);
+  EXPECT_LE((sweep(2.0, true) - exact).norm(), 1e-14);
+  EXPECT_GT((sweep(2.0, false) - exact).norm(), 1e-2);
+  // Where the cone does not permit it, it is the sweep that it was.
+  ASSERT_GT(exact.head<2>().norm(), 0.2 * exact[2]);
+  EXPECT_EQ(sweep(0.2, true), sweep(0.2, false));
+}
+
+TEST(Pgs, ContactsWithoutAnInverseAreSweptAsBefore) {
+  // Two dofs cannot answer three rows: W has none.
+  ContactProblem problem;
+  problem.add_subsystem(Eigen::Matrix2d::Identity(), Eigen::Vector2d(0.3, -1.0));
+  Eigen::Matrix<double, 3, 2> J;
+  J << 1.0, 0.0, 0.0, 0.0, 0.0, 1.0;
+  problem.add_contact(0.5, Vec3::Zero(), testing::make_side(0, J));
+  OneIsland one(problem);
+  PgsWorkspace ws;
+  PgsOptions options;
+  options.stick = true;
+  options.max_sweeps = 4;
+  EXPECT_EQ(solve_pgs(one.island(), options, one.monitor, ws, one.lambda.data()), Status::kSolved);
+  EXPECT_LE((Vec3(testing::as_vector(one.lambda)) - Vec3(-0.3, 0.0, 1.0)).norm(), 1e-14);
+}
+
 TEST(Pgs, ScalarRowsMatchTheirClosedForms) {
   const scenes::NamedProblem named = scenes::make_scalar_rows();
   const Solution solution = testing::solve_with(named.problem, SolverKind::kPgs, 1e-12);

@@ -23,8 +23,9 @@ constexpr int kJamEffort = 2000;                                 // SubADMM iter
 constexpr unsigned kSpnJam = 1, kCanalJam = 2, kSubAdmmJam = 4;  // who saw a jam
 constexpr double kNearPenalty = 1e3;                             // a start that is nearly right needs no soft beginning
 constexpr int kWarmPatience = 24;
-constexpr StickPenalty kColdPath = {1e3, 100.0};
-constexpr StickPenalty kWarmPath = {100.0, 10.0};  // sees sooner that something slips
+constexpr StickPenalty kRestPath = {3e5, 10.0};    // of bodies that were at rest
+constexpr StickPenalty kColdPath = {1e3, 100.0};   // sees sooner
+constexpr StickPenalty kWarmPath = {100.0, 10.0};  // that something slips
 constexpr double kNearStick = 2e-5;                // natural map from which on SPN is as quick as what looks for stick
 constexpr double kNearEnough = 3e-4;
 constexpr double kSlip = 1e-7;        // [m/s]
@@ -40,6 +41,11 @@ double newton_price(const Island& island, BlockFactor& factor) {
   double iteration = 60.0 * island.num_constraints;
   for (const Node& node : island.nodes) iteration += 2.0 * node.dofs * node.dofs + 4.0 * node.dofs * node.side_rows;
   return factor.flops() / iteration;
+}
+
+bool has_trees(const Island& island) {
+  constexpr int kBody = 6;
+  return std::any_of(island.nodes.begin(), island.nodes.end(), [](const Node& node) { return node.dofs > kBody; });
 }
 
 bool has_many_rows(const Island& island) { return island.rows > kManyRows * island.num_dofs; }
@@ -94,11 +100,11 @@ Status note_jam(unsigned who, const double* delta, const Island& island, AutoWor
   return Status::kStalled;
 }
 
-/// The fastest that a contact which bears slid at v0.
+/// The fastest that a contact which bears slid at v0; without λ, any contact.
 double slide_before(const Island& island, const double* lambda, const GrowVector& v0) {
   double slide = 0.0;
   for (int i = 0; i < island.num_contacts; ++i) {
-    if (lambda[3 * i + 2] <= 0.0) continue;
+    if (lambda != nullptr && lambda[3 * i + 2] <= 0.0) continue;
     const Contact& contact = island.problem->contacts[island.constraints[i].index];
     slide = std::max(slide, contact_velocity(*island.problem, contact, v0).head<2>().norm());
   }
@@ -107,10 +113,11 @@ double slide_before(const Island& island, const double* lambda, const GrowVector
 
 /// Whether the convex problem has an answer without slip, looked for from λ = 0. Where the search has ended before in
 /// this solve it goes on from there.
-bool hold_from_nothing(const Island& island, double near, Monitor& monitor, AutoWorkspace& ws) {
+bool hold_from_nothing(const Island& island, double near, const StickPenalty& path, Monitor& monitor,
+                       AutoWorkspace& ws) {
   if (!ws.stick_begun) {
     ws.scratch.assign(island.rows, 0.0);
-    ws.stick.begin(ws.scratch.data(), island.rows, kColdPath);
+    ws.stick.begin(ws.scratch.data(), island.rows, path);
     ws.stick_begun = true;
   } else if (ws.stick.status == Status::kStalled) {
     return false;
@@ -120,10 +127,12 @@ bool hold_from_nothing(const Island& island, double near, Monitor& monitor, Auto
 
 /// The same from λ (in and out), which stays as it is if there is none: impulses that slip already are not to be led
 /// towards stick. From nothing, though, λ becomes the best so far, and `near` is near enough.
-bool hold(const Island& island, double near, Monitor& monitor, AutoWorkspace& ws, double* lambda) {
+bool hold(const Island& island, double near, const GrowVector* v0, Monitor& monitor, AutoWorkspace& ws,
+          double* lambda) {
   const bool cold = std::all_of(lambda, lambda + island.rows, [](double x) { return x == 0.0; });
   if (cold) {
-    const bool held = hold_from_nothing(island, near, monitor, ws);
+    const bool rest = v0 != nullptr && !has_trees(island) && slide_before(island, nullptr, *v0) < kSlides;
+    const bool held = hold_from_nothing(island, near, rest ? kRestPath : kColdPath, monitor, ws);
     std::copy_n(held ? ws.stick.lambda.data() : monitor.best_lambda(), island.rows, lambda);
     return held;
   }
@@ -147,7 +156,8 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
     if (!crowd && options.prefer_stick && island.num_contacts > 1 && monitor.best_natural() > kChanged &&
         (options.v0 == nullptr || slide_before(island, lambda, *options.v0) < kSlides)) {
       ws.newton_price = monitor.newton_price = newton_price(island, ws.spn.surrogate.factor());
-      if (ws.newton_price < kAffordable && hold(island, kNearStick, monitor, ws, lambda)) return Status::kSolved;
+      if (ws.newton_price < kAffordable && hold(island, kNearStick, options.v0, monitor, ws, lambda))
+        return Status::kSolved;
       if (monitor.out_of_iterations()) return Status::kMaxIterations;
     }
     if (ws.stick_begun && monitor.best_natural() < kNearEnough) {
@@ -160,6 +170,7 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
     }
     if (!has_many_rows(island)) {
       PgsOptions pgs;
+      pgs.stick = true;
       pgs.anderson = island.num_constraints > 1 ? kProbeAnderson : 0;
       pgs.probe = pgs.max_sweeps = crowd ? 0 : kProbeSweeps;
       pgs.least = std::clamp(48 / island.num_constraints, 8, 24);  // sweeps over few contacts cost nothing
@@ -216,7 +227,7 @@ bool hold_instead(const Island& island, Monitor& monitor, AutoWorkspace& ws, dou
   if (island.num_contacts < 2 || island.nodes.size() > kCrowd || monitor.out_of_iterations()) return false;
   if (ws.newton_price == 0.0) ws.newton_price = newton_price(island, ws.spn.surrogate.factor());
   if (ws.newton_price > kAffordable) return false;
-  if (!hold_from_nothing(island, 0.0, monitor, ws)) return false;  // from there forces come out even
+  if (!hold_from_nothing(island, 0.0, kColdPath, monitor, ws)) return false;  // from there forces come out even
   std::copy_n(ws.stick.lambda.data(), island.rows, lambda);
   monitor.force_best(lambda);
   return true;

@@ -40,7 +40,7 @@ NewtonResult conjugate_gradient(const NewtonOptions& options, Monitor& monitor, 
     previous = r;
     rr_previous = rr;
     surrogate.compute_direction_products();
-    surrogate.move(surrogate.exact_line_search());
+    surrogate.move(surrogate.line_search());
     if (step % 32 == 31) surrogate.refresh();
     r_norm = surrogate.evaluate(false);
     ++result.steps;
@@ -65,7 +65,7 @@ NewtonResult accelerated_gradient(const NewtonOptions& options, Monitor& monitor
     const std::vector<double>& r = surrogate.r();
     for (std::size_t i = 0; i < d.size(); ++i) d[i] = -r[i];
     surrogate.compute_direction_products();
-    const double alpha = surrogate.exact_line_search();
+    const double alpha = surrogate.line_search();
     double uphill = 0.0;
     for (std::size_t i = 0; i < x.size(); ++i) {
       x_next[i] = y[i] + alpha * d[i];

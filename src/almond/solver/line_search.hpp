@@ -8,25 +8,26 @@
 
 namespace almond {
 
-/// `slope(α, curvature)` returns φ'(α) and fills φ''(α) >= 0; φ'(0) < 0 is assumed. Stops at |φ'| <= 1e-10 |φ'(0)|.
+inline constexpr double kExactStep = 1e-10;
+
+/// `slope(α, curvature)` returns φ'(α) and fills φ''(α) >= 0; φ'(0) = `initial` < 0 is assumed. Stops at
+/// |φ'| <= tolerance |φ'(0)|. The last α that `slope` was called with is the one that comes back.
 template <class Slope>
-double find_step(Slope&& slope) {
+double find_step(Slope&& slope, double initial, double tolerance = kExactStep) {
   constexpr int kMaxEvaluations = 60;
-  constexpr double kTolerance = 1e-10, kLargestStep = 1e8;
-  double curvature = 0.0;
-  const double initial = slope(0.0, curvature);
-  if (!(initial < 0.0)) return 1.0;  // at rounding: the Newton step itself
-  double low = 0.0, high = 1.0;
+  constexpr double kLargestStep = 1e8;
+  double curvature = 0.0, low = 0.0, high = 1.0;
   double value = slope(high, curvature);
+  if (!(initial < 0.0)) return high;  // at rounding: the Newton step itself
   while (value < 0.0 && high < kLargestStep) {
-    if (-value <= -kTolerance * initial) return high;
+    if (-value <= -tolerance * initial) return high;
     low = high;
     high *= 2.0;
     value = slope(high, curvature);
   }
   double alpha = high;
   for (int k = 0; k < kMaxEvaluations; ++k) {
-    if (std::abs(value) <= -kTolerance * initial) break;
+    if (std::abs(value) <= -tolerance * initial) break;
     if (value < 0.0) {
       low = alpha;
     } else {
@@ -39,6 +40,14 @@ double find_step(Slope&& slope) {
     value = slope(alpha, curvature);
   }
   return alpha;
+}
+
+/// Where φ'(0) is not known.
+template <class Slope>
+double find_step(Slope&& slope) {
+  double curvature = 0.0;
+  const double initial = slope(0.0, curvature);
+  return find_step(slope, initial);
 }
 
 }  // namespace almond

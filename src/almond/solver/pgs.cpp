@@ -1,5 +1,6 @@
 #include "almond/solver/pgs.hpp"
 
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 
@@ -18,9 +19,25 @@ constexpr int kClockVisits = 500;       // or as many visits of constraints
 constexpr int kIdleSweeps = 20000;      // without progress before it gives up
 constexpr double kJamViolation = 1e-6;  // natural map below which nothing is called jammed
 
+/// The step after which w would be zero, if the cone permits it.
+inline bool try_stick(const Island& island, int i, double omega, const PgsWorkspace& ws, const double* w, double* l,
+                      double* d) {
+  const double* G = &ws.inverse[9 * i];
+  double x[3];
+  for (int r = 0; r < 3; ++r) {
+    d[r] = -omega * (G[3 * r] * w[0] + G[3 * r + 1] * w[1] + G[3 * r + 2] * w[2]);
+    x[r] = l[r] + d[r];
+  }
+  const double radius = island.mu[i] * x[2];
+  if (!(x[2] > 0.0 && x[0] * x[0] + x[1] * x[1] <= radius * radius)) return false;
+  std::copy_n(x, 3, l);
+  return true;
+}
+
 /// Newton's step on the normal, then on the tangent with the normal already moved; d is the change of λ. False: none.
 inline bool step_contact(const Island& island, int i, double omega, const PgsWorkspace& ws, const double* w, double* l,
                          double* d) {
+  if (!ws.inverse.empty() && try_stick(island, i, omega, ws, w, l, d)) return true;
   const double normal = std::max(0.0, l[2] - omega * ws.step_n[i] * w[2]);
   d[2] = normal - l[2];
   const double* W = &island.W[9 * i];
@@ -123,11 +140,40 @@ void sweep_row(const Island& island, int i, double omega, double* v, double* lam
   }
 }
 
-void prepare(const Island& island, const double* lambda, PgsWorkspace& ws) {
+/// Whether a step on the normal and one on the tangent are not the step to stick anyway, as they are for balls: both
+/// tangents weigh the same, and neither feels the normal.
+bool is_coupled(const Island& island) {
+  constexpr double kCoupled = 1e-9;
+  for (int i = 0; i < island.num_contacts; ++i) {
+    const double *W = &island.W[9 * i], room = kCoupled * island.w_bar[i];
+    if (std::max({std::abs(W[1]), std::abs(W[2]), std::abs(W[5]), std::abs(W[0] - W[4])}) > room) return true;
+  }
+  return false;
+}
+
+/// W_ii⁻¹ of all contacts.
+void invert_blocks(const Island& island, std::vector<double>& inverse) {
+  using Block = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+  constexpr double kSingular = 1e-9;  // determinant by W̄³
+  inverse.resize(9 * island.num_contacts);
+  for (int i = 0; i < island.num_contacts; ++i) {
+    const Eigen::Map<const Block> W(&island.W[9 * i]);
+    Eigen::Map<Block> G(&inverse[9 * i]);
+    if (W.determinant() > kSingular * std::pow(island.w_bar[i], 3)) {
+      G = W.inverse();
+    } else {
+      G.setConstant(kNaN);
+    }
+  }
+}
+
+void prepare(const Island& island, const double* lambda, bool stick, PgsWorkspace& ws) {
   ws.v.resize(island.v_size);
   ws.side.resize(island.side_rows);
   ws.step_n.resize(island.num_contacts);
   ws.step_t.resize(island.num_contacts);
+  ws.inverse.clear();
+  if (stick && is_coupled(island)) invert_blocks(island, ws.inverse);
   scatter_rows(island, lambda, ws.side.data());
   multiply_JT(island, ws.side.data(), true, ws.v.data());
   for (int i = 0; i < island.num_contacts; ++i) {
@@ -243,7 +289,7 @@ class Forecast {
 }  // namespace
 
 Status solve_pgs(const Island& island, const PgsOptions& options, Monitor& monitor, PgsWorkspace& ws, double* lambda) {
-  prepare(island, lambda, ws);
+  prepare(island, lambda, options.stick, ws);
   double omega = options.omega;
   int next_check = 4, last_gain = 0, next_jam_test = 0;
   ws.anchor.assign(lambda, lambda + island.rows);

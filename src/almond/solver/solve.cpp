@@ -462,6 +462,7 @@ double time_for_methods(const Settings& settings, const Workspace::Impl& w) {
 /// Sweeps from the best that is known; `count` 0: until the island's time is up.
 void sweep(const Island& island, int count, IslandScratch& s) {
   PgsOptions options;
+  options.stick = true;
   options.max_sweeps = count;
   std::copy_n(s.monitor.best_lambda(), island.rows, s.lambda.data());
   static_cast<void>(solve_pgs(island, options, s.monitor, s.work.pgs, s.lambda.data()));

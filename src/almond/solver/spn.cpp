@@ -10,6 +10,7 @@ namespace almond {
 namespace {
 
 constexpr double kMinC = 0.1, kShrink = 5.0;
+constexpr double kGrowth = 3.0;    // of c; twice where Newton is quick, once more where no contact changed its region
 constexpr int kTries = 8;          // c, c/5, c/25 ...: small enough, and the strict surrogate is monotone
 constexpr double kDefect = 0.1;    // of the AL residual: λ must be as good as it is new
 constexpr double kRounding = 0.3;  // of the AL residual that rounding may be
@@ -47,6 +48,7 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
     surrogate.set_anchor(lambda);
     bool failed = false, strict_done = false;
     int newton = 0;
+    bool settled = false;  // no contact changed its region
     if (convex_wait == 0) {
       ws.v0 = surrogate.velocity();
       const double c_before = c;
@@ -55,6 +57,7 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
         const NewtonResult inner = surrogate.newton_strict(strict, monitor);
         newton = inner.steps;
         strict_done = inner.converged;
+        settled = inner.region_changes == 0;
         if (strict_done) break;
         failed = true;
         ++monitor.inner_failures;
@@ -121,7 +124,7 @@ Status solve_spn(const Island& island, const SpnOptions& options, Monitor& monit
     } else if (failed || hold) {
       hold = failed;
     } else if (strict_done && newton <= 6) {
-      c = std::min(options.c_max, c * (newton <= 2 ? 9.0 : 3.0));
+      c = std::min(options.c_max, c * (newton <= 2 ? kGrowth * kGrowth : kGrowth) * (settled ? kGrowth : 1.0));
     }
 
     // Jam: full penalty, Newton works, and the law is still violated by the same amount.

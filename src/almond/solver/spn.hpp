@@ -4,7 +4,8 @@
 // CANAL's rate is set by the lag of p, not by |Jv - z|. SPN puts p inside: each outer iteration solves the *strict*
 // surrogate (19) by semismooth Newton, with the penalty c (β_i = c / W̄_i) as a trust region:
 //   inner Newton fails      c /= 5, again from the same point, until it works; if it never does, one convex outer
-//   inner Newton is quick   c *= 3 or 9, up to c_max: internal forces that no velocity feels travel by c
+//   inner Newton is quick   c *= 3 to 27, up to c_max: internal forces that no velocity feels travel by c; most where
+//                           no contact changed its region, since the rest is smooth
 //   rounding shows          c /= 10
 // Where friction makes the law non-monotone, small c passes a kink that large c cannot, and large c converges where
 // small c drives λ away.

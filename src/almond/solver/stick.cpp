@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "almond/solver/certificate.hpp"
+
 namespace almond {
 namespace {
 
 constexpr double kMostC = 1e6;
 constexpr int kMostOuters = 10;
-constexpr double kSliding = 0.02;  // natural map of an answer that slips for sure
-constexpr double kFall = 0.5;      // of the natural map per iteration, or something slips
+constexpr double kSliding = 0.02;   // natural map of an answer that slips for sure
+constexpr double kFall = 0.5;       // of the natural map per iteration, or something slips
+constexpr double kOfPenalty = 0.3;  // of the natural map that the penalty accounts for: with less, something slips
 
 Status follow(const Island& island, double near, Monitor& monitor, Surrogate& surrogate, StickPath& path) {
   surrogate.start(island);
@@ -17,7 +20,8 @@ Status follow(const Island& island, double near, Monitor& monitor, Surrogate& su
   inner.max_steps = 50;
   inner.tolerance = 1e-13 * std::max(island.b_norm, kEpsilon);
   inner.relative = 1e-3;
-  inner.defect = 0.01;  // the penalty grows a hundredfold: what the last one left must not show
+  inner.line_tolerance = 1e-2;  // more precise steps do not save any
+  inner.defect = 0.01;          // the penalty grows a hundredfold: what the last one left must not show
   while (path.outers++ < kMostOuters) {
     path.c = path.c > 0.0 ? std::min(path.penalty.growth * path.c, kMostC) : path.penalty.first;
     surrogate.set_anchor(path.lambda.data());
@@ -32,6 +36,8 @@ Status follow(const Island& island, double near, Monitor& monitor, Surrogate& su
     const double natural = monitor.last_natural(), before = path.natural;
     path.natural = natural;
     if (!(natural <= kSliding) || natural > kFall * before) return Status::kStalled;
+    const double unit = natural_map_unit(island.q_norm * island.q_norm, island.sides2);
+    if (surrogate.al_residual() < kOfPenalty * natural * unit) return Status::kStalled;
     if (natural < near || monitor.out_of_iterations()) return Status::kMaxIterations;
     if (monitor.expired()) return Status::kTimeBudget;
   }

@@ -125,6 +125,10 @@ void Surrogate::apply_T(bool strict, double alpha) {
 
 double Surrogate::evaluate_at(bool strict, double alpha) {
   apply_T(strict, alpha);
+  return compute_residual(alpha);
+}
+
+double Surrogate::compute_residual(double alpha) {
   scatter_rows(*island_, T_.data(), side_.data());
   multiply_JT(*island_, side_.data(), true, r_.data());
   double sum = 0.0;
@@ -288,7 +292,7 @@ NewtonResult Surrogate::newton_strict(const NewtonOptions& options, Monitor& mon
 
 // (26) minimises φ(α) = h(v + αd) by its slope, so that soft and bounded rows enter through T alone:
 // φ'(α) = d·(v + αd - b) - Σ (J_i d)·λ_i(α),  φ'' = ‖d‖² + Σ β (J_i d)·D_i (J_i d): O(constraints) per evaluation.
-double Surrogate::exact_line_search() {
+double Surrogate::line_search(double tolerance) {
   const Island& island = *island_;
   const double dd = dot(d_, d_);
   double dv = 0.0;
@@ -313,7 +317,7 @@ double Surrogate::exact_line_search() {
     }
     return first;
   };
-  return find_step(slope);
+  return find_step(slope, dot(d_, r_), tolerance);
 }
 
 NewtonResult Surrogate::newton_convex(const NewtonOptions& options, Monitor& monitor) {
@@ -336,10 +340,13 @@ NewtonResult Surrogate::newton_convex(const NewtonOptions& options, Monitor& mon
     }
     ++result.steps;
     ++monitor.newton_steps;
-    const double alpha = exact_line_search();
-    move(alpha);
-    if (step % 8 == 7) refresh();
-    r_norm = evaluate(false);
+    move(line_search(options.line_tolerance));
+    if (step % 8 == 7) {
+      refresh();
+      r_norm = evaluate(false);
+    } else {
+      r_norm = compute_residual(0.0);  // T is that of the step
+    }
     if (r_norm < 0.9 * least) {
       least = r_norm;
       since_gain = 0;

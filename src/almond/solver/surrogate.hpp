@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "almond/solver/factor.hpp"
+#include "almond/solver/line_search.hpp"
 #include "almond/solver/monitor.hpp"
 
 namespace almond {
@@ -32,11 +33,12 @@ struct NewtonResult {
 
 struct NewtonOptions {
   int max_steps = 15;
-  double tolerance = 0.0;       // on ‖r‖, absolute
-  double relative = 0.0;        // converged as well when ‖r‖ fell by this factor
-  double defect = 0.0;          // and the v of λ differs from v by less than this part of the AL residual
-  double stuck_factor = 100.0;  // accept when stuck below this multiple of the floor
-  int patience = 6;             // strict: fail when ‖r‖ was not halved within so many steps
+  double tolerance = 0.0;              // on ‖r‖, absolute
+  double relative = 0.0;               // converged as well when ‖r‖ fell by this factor
+  double defect = 0.0;                 // and the v of λ differs from v by less than this part of the AL residual
+  double stuck_factor = 100.0;         // accept when stuck below this multiple of the floor
+  double line_tolerance = kExactStep;  // convex: slope at the end of a step by that at its begin
+  int patience = 6;                    // strict: fail when ‖r‖ was not halved within so many steps
 };
 
 class Surrogate {
@@ -80,8 +82,8 @@ class Surrogate {
   /// K = β dT at the current x; H; factor; d = -H⁻¹ r. False if the factor failed.
   bool newton_direction(bool strict);
   void move(double alpha);
-  /// Minimiser of h along d, (26); needs compute_direction_products.
-  double exact_line_search();
+  /// Minimiser of h along d, (26), up to a slope of `tolerance` by that here; needs r and compute_direction_products.
+  double line_search(double tolerance = kExactStep);
   /// J v anew from v: the increments of move() round.
   void refresh() { set_velocity(v_.data()); }
   [[nodiscard]] double rounding_floor() const;
@@ -96,6 +98,7 @@ class Surrogate {
 
  private:
   void apply_T(bool strict, double alpha);
+  double compute_residual(double alpha);  // r at v + α d for the T of apply_T, and its norm
   void multiply_H(const double* x, bool transposed, double* out);
 
   const Island* island_ = nullptr;
