@@ -152,8 +152,9 @@ std::vector<Pair> make_pairs(SoakArguments& arguments) {
 /// Runs all pairs, as long as there are steps left and nobody interrupts.
 class Soak {
  public:
-  Soak(const SoakArguments& arguments, std::vector<Pair> all_pairs)
+  Soak(const SoakArguments& arguments, std::vector<Pair> all_pairs, const InterruptGuard& guard)
       : pairs(std::move(all_pairs)),
+        interrupt(guard),
         steps_(arguments.steps),
         share_(std::max<std::int64_t>(1, arguments.steps / static_cast<std::int64_t>(pairs.size()))) {}
 
@@ -185,7 +186,7 @@ class Soak {
   std::vector<Pair> pairs;
   SoakResult all;
   MemorySlope memory;
-  const InterruptGuard interrupt;
+  const InterruptGuard& interrupt;
 
  private:
   static constexpr double kFewestSeconds = 20.0, kTurnSeconds = 2.0, kRepeatSeconds = 1.0, kLineEverySeconds = 30.0,
@@ -260,7 +261,8 @@ void print_summary(const Soak& soak, std::FILE* out) {
   std::fprintf(out, "%zu cases with a solver, each with at least %lld steps\n", soak.pairs.size(),
                static_cast<long long>(fewest));
   if (untouched > 0)
-    std::fprintf(out, "%lld of them had no step: too few steps for all\n", static_cast<long long>(untouched));
+    std::fprintf(out, "%lld of them had no step%s\n", static_cast<long long>(untouched),
+                 soak.interrupt.raised() ? "" : ": too few steps for all");
   if (soak.interrupt.raised()) std::fprintf(out, "interrupted: these are the steps until then\n");
 }
 
@@ -270,7 +272,8 @@ int run_soak_command(SoakArguments& arguments) {
   require(arguments.repeat_steps >= 0,
           "--repeat-steps " + std::to_string(arguments.repeat_steps) + ": expected at least 0");
   check_output("--json", arguments.json);
-  Soak soak(arguments, make_pairs(arguments));
+  const InterruptGuard interrupt;  // also while scenes are looked for
+  Soak soak(arguments, make_pairs(arguments), interrupt);
   soak.run(arguments.repeat_steps);
   const double slope = soak.memory.value();
   std::FILE* out = arguments.json == "-" ? stderr : stdout;

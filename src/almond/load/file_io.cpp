@@ -41,8 +41,8 @@ PendingFile::~PendingFile() {
 }
 
 void PendingFile::commit() {
-  require(std::rename(temporary_.c_str(), path_.c_str()) == 0,
-          path_ + ": cannot be written (" + std::strerror(errno) + ")");
+  const bool renamed = std::rename(temporary_.c_str(), path_.c_str()) == 0;  // before anybody asks why not
+  require(renamed, path_ + ": cannot be written (" + std::strerror(errno) + ")");
   committed_ = true;
 }
 

@@ -122,18 +122,6 @@ int descend(Problem& p, VecX& x, VecX& q, Errors& errors) {
 
 }  // namespace
 
-const char* to_string(IkStatus status) {
-  switch (status) {
-    case IkStatus::kReached:
-      return "reached";
-    case IkStatus::kNotReached:
-      return "not reached";
-    case IkStatus::kNotFinite:
-      return "not finite";
-  }
-  return "?";
-}
-
 void apply_mimics(const Model& model, VecX& q) {
   for (const Closure& closure : model.closures)
     if (closure.kind == ClosureKind::kMimic)

@@ -31,7 +31,6 @@ struct IkOptions {
 };
 
 enum class IkStatus : std::uint8_t { kReached, kNotReached, kNotFinite };
-[[nodiscard]] const char* to_string(IkStatus status);
 
 struct IkResult {
   IkStatus status = IkStatus::kNotReached;
