@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "almond/base/timer.hpp"
 #include "almond/view/mujoco_step.hpp"
@@ -13,13 +12,6 @@ namespace almond::app {
 namespace {
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
-
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  char buffer[160];
-  std::snprintf(buffer, sizeof buffer, pattern, values...);
-  return buffer;
-}
 
 /// What is known of the steps; what MuJoCo does not tell is left out.
 Facts step_facts(const RunStatistics& s) {

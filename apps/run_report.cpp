@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "bench/runs.hpp"
@@ -31,13 +30,6 @@ Json whole_spread(const std::vector<double>& values) {
 
 double real_time_factor(const Simulation& simulation, const RunRecord& record) {
   return simulation.options().dt * record.statistics.steps() / record.wall_s;
-}
-
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  char buffer[160];
-  std::snprintf(buffer, sizeof buffer, pattern, values...);
-  return buffer;
 }
 
 std::string spread_text(const std::vector<double>& values, const char* unit) {

@@ -2,6 +2,8 @@
 // The reports of all steps of a run, and what they come down to.
 
 #include <array>
+#include <cstdio>
+#include <string>
 #include <vector>
 
 #include "almond/sim/step.hpp"
@@ -13,6 +15,14 @@ struct Spread {
   double median = kNaN, p95 = kNaN, max = kNaN;
 };
 [[nodiscard]] Spread make_spread(std::vector<double> values);
+
+/// As printf writes it.
+template <class... Values>
+[[nodiscard]] std::string format(const char* pattern, Values... values) {
+  char buffer[160];
+  std::snprintf(buffer, sizeof buffer, pattern, values...);
+  return buffer;
+}
 
 inline constexpr std::array<Status, 6> kStatuses = {Status::kSolved,  Status::kMaxIterations, Status::kTimeBudget,
                                                     Status::kStalled, Status::kInfeasible,    Status::kNumericalError};

@@ -22,6 +22,7 @@
 namespace almond::app {
 namespace {
 
+using Json = nlohmann::ordered_json;
 using scenes::SoakResult;
 
 struct SoakArguments {
@@ -94,7 +95,6 @@ bench::Table make_table(const std::vector<Pair>& pairs) {
 }
 
 std::string make_json(const std::vector<Pair>& pairs, const SoakResult& all, double slope) {
-  using Json = nlohmann::ordered_json;
   const auto figures = [](const SoakResult& r) {
     Json statuses, faults;
     for (std::size_t i = 0; i < r.status.size(); ++i) statuses[almond::to_string(static_cast<Status>(i))] = r.status[i];
