@@ -202,33 +202,55 @@ PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth,
   return run;
 }
 
-PeerRun run_almond_cold(const PeerScene& scene, const std::string& trail) {
+namespace {
+
+/// One step from `start`, cold, as the median of a few.
+struct ColdStep {
+  double step_ms = 0.0, solve_ms = 0.0;
+  StepReport report;
+};
+
+ColdStep time_cold_step(const State& start, World& world) {
   constexpr int kRepeats = 3;
+  ColdStep cold;
+  std::vector<double> solves, steps;
+  for (int k = 0; k < kRepeats; ++k) {
+    world.state = start;
+    world.workspace.solver.forget();
+    const double begin = thread_cpu_ms();
+    cold.report = world.step();
+    steps.push_back(thread_cpu_ms() - begin);
+    solves.push_back(steps.back() * cold.report.solve_ms / std::max(cold.report.step_ms, 1e-9));
+  }
+  cold.step_ms = quantile(steps, 0.5);
+  cold.solve_ms = quantile(solves, 0.5);
+  return cold;
+}
+
+}  // namespace
+
+PeerRun run_almond_cold(const PeerScene& scene, const std::string& trail) {
   PeerRun run{"almond", scene.name, {}, trail};
   World world = settle_world(scene);
   const State start = world.state;
+  const double exact = world.options.solver.tol;
   Trail kept;
-  std::vector<double> solve, step;
+  std::vector<double> solve, step, rough;
   std::vector<StepReport> reports;
   for (const VecX& wrench : scene.wrenches) {
     set_wrench(wrench, world);
-    std::vector<double> solves, steps;
-    StepReport report;
-    for (int k = 0; k < kRepeats; ++k) {
-      world.state = start;
-      world.workspace.solver.forget();
-      const double begin = thread_cpu_ms();
-      report = world.step();
-      steps.push_back(thread_cpu_ms() - begin);
-      solves.push_back(steps.back() * report.solve_ms / std::max(report.step_ms, 1e-9));
-    }
+    world.options.solver.tol = kRoughResidual;
+    rough.push_back(time_cold_step(start, world).solve_ms);
+    world.options.solver.tol = exact;
+    const ColdStep cold = time_cold_step(start, world);
     const auto number = static_cast<int>(reports.size());
     add_contacts(world, number, kept.contacts);
     kept.looked_at.push_back(number);
-    reports.push_back(report);
-    solve.push_back(quantile(solves, 0.5));
-    step.push_back(quantile(steps, 0.5));
+    reports.push_back(cold.report);
+    solve.push_back(cold.solve_ms);
+    step.push_back(cold.step_ms);
   }
+  add_spread("rough_ms", rough, run);
   add_spread("solve_ms", solve, run);
   add_spread("step_ms", step, run);
   add_reports(reports, step, run);

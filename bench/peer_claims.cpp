@@ -109,9 +109,14 @@ void claim_times(const PeerPart& part, const PeerRuns& runs, Report& report) {
     if (std::isnan(ratio.middle)) continue;
     const PeerRun &own = *find_peer(runs, scene, "almond"), &rival = *find_peer(runs, scene, part.rival);
     const std::string note = note_of(rival);
+    const std::string rough = own.has("rough_ms.median") && rival.has("e0.median")
+                                  ? "; " + rival.engine + " ends at " + short_number(rival.at("e0.median")) +
+                                        " N s, Almond comes to " + short_number(kRoughResidual) + " in " +
+                                        time_cell(own.at("rough_ms.median")).text + " ms"
+                                  : "";
     report.add_claim(scene + ": median time against " + part.rival, "at most 1.0x",
                      to_text(ratio) + ": " + time_cell(own.at(time)).text + " ms against " +
-                         time_cell(rival.at(time)).text + " ms, " + passes_text(own) +
+                         time_cell(rival.at(time)).text + " ms, " + passes_text(own) + rough +
                          (note.empty() ? "" : " (" + rival.engine + " " + note + ")"),
                      ratio.middle <= 1.0, "", known_cause(part.name, scene));
     report.claims.back().near = ratio.straddles(1.0);

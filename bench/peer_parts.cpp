@@ -52,12 +52,14 @@ const std::vector<PeerPart>& peer_parts() {
        "One step from a settled state under random wrenches (5 N, 0.2 N m per body; balls 0.05 N), nothing known from "
        "before. Time of the solver: mj_fwdConstraint there, all solves of the step here, which asks for a residual of "
        "1e-8 "
-       "whatever the size (crowd_tol 0).",
+       "whatever the size (crowd_tol 0). Beside it, Almond's time with a tolerance of 2e-4, about what the peers end "
+       "at.",
        {"stack4", "stack10", "dish", "spheres45", "quad8"},
        {"stack10", "dish"},
        "mj_hard",
        "solve_ms",
-       {{"whole step [ms]", "step_ms.median", kPlain},
+       {{"to 2e-4 N s [ms]", "rough_ms.median", kPlain},
+        {"whole step [ms]", "step_ms.median", kPlain},
         {"contacts", "contacts.median", kPlain},
         {"residual e0 [N s]", "e0.median", kRes},
         {"worst e0 [N s]", "e0.max", kRes},
