@@ -158,8 +158,9 @@ Action add_bench_command(CLI::App& command) {
                    "scenes and engines");
   command.add_flag("--files-only", o->files_only,
                    "fclib: leave out nuts, towers, jams, SubADMM's price and the factor");
-  command.add_flag("--strict", o->strict,
-                   "exit 1 unless every target holds, or is met within the spread, and every part ran");
+  command.add_flag(
+      "--strict", o->strict,
+      "exit 1 unless every target holds, or lies within the spread of what was measured, and every part ran");
   command.add_option("--solver", o->solver_names,
                      "solvers to run (default: auto, spn, canal, subadmm, pgs); all: every one");
   command.add_option("--peers", o->peers, "all (default), none, siconos, pinocchio: those installed run beside");

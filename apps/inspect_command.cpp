@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 #include "almond/model/sdf_solid.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
@@ -79,7 +80,7 @@ std::string shapes_text(const Model& model, int body) {
 }
 
 std::string joint_text(const Joint& joint) {
-  std::string text = (joint.kind == JointKind::kFixed ? "" : joint.name + ": ") + to_string(joint.kind);
+  std::string text = (joint.kind == JointKind::kFixed ? "" : printable(joint.name) + ": ") + to_string(joint.kind);
   if (joint.kind == JointKind::kBall) {
     if (std::isfinite(joint.upper)) text += " up to " + number(joint.upper);
   } else if (std::isfinite(joint.lower) || std::isfinite(joint.upper))
@@ -94,8 +95,8 @@ std::string joint_text(const Joint& joint) {
 void write_body(const Model& model, int body, int depth, std::string& text) {
   const Body& b = model.bodies[body];
   const std::string shapes = shapes_text(model, body);
-  text += std::string(2 * static_cast<std::size_t>(depth) + 2, ' ') + b.name + "  " + number(b.mass) + " kg  [" +
-          joint_text(model.joints[body]) + "]" + (shapes.empty() ? "" : "  " + shapes) + "\n";
+  text += std::string(2 * static_cast<std::size_t>(depth) + 2, ' ') + printable(b.name) + "  " + number(b.mass) +
+          " kg  [" + joint_text(model.joints[body]) + "]" + (shapes.empty() ? "" : "  " + shapes) + "\n";
   for (int child = body + 1; child < model.num_bodies(); ++child)
     if (model.bodies[child].parent == body) write_body(model, child, depth + 1, text);
 }
@@ -108,7 +109,7 @@ double total_mass(const Model& model) {
 
 std::string tree_text(const scenes::LoadedScene& loaded) {
   const Model& model = loaded.scene.model;
-  std::string text = loaded.scene.name + ": " + std::to_string(model.num_bodies()) + " bodies, " +
+  std::string text = printable(loaded.scene.name) + ": " + std::to_string(model.num_bodies()) + " bodies, " +
                      std::to_string(model.num_v) + " dofs, " + std::to_string(model.num_geoms()) + " geoms, " +
                      number(total_mass(model)) + " kg, time step " + number(1e3 * loaded.scene.options.dt) + " ms\n";
   const std::string ground = shapes_text(model, kGround);
@@ -123,8 +124,8 @@ std::string tree_text(const scenes::LoadedScene& loaded) {
   count(model.closures.size(), "closure");
   count(model.springs.size(), "spring");
   for (const MassRatio& r : large_ratios(model))
-    text += "mass ratio: " + model.bodies[r.heavy].name + " is " + number(r.ratio) + " times as heavy as " +
-            model.bodies[r.light].name + "\n";
+    text += "mass ratio: " + printable(model.bodies[r.heavy].name) + " is " + number(r.ratio) + " times as heavy as " +
+            printable(model.bodies[r.light].name) + "\n";
   for (const std::string& note : loaded.notes.said) text += "note: " + note + "\n";
   if (!loaded.notes.ignored.empty()) text += "without effect: " + ignored_text(loaded.notes) + "\n";
   for (const std::string& remark : model.remarks) text += "remark: " + remark + "\n";

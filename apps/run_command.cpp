@@ -109,7 +109,7 @@ RunRecord run_with_progress(const scenes::Scene& scene, Simulation& simulation, 
   Stopwatch since_shown;
   options.after_step = [&](const RunProgress& now) {
     if (now.done == 1 || since_shown.elapsed_ms() > kShowEveryMs) {
-      progress.show(progress_text(scene.name, now));
+      progress.show(progress_text(printable(scene.name), now));
       since_shown.restart();
     }
     return !interrupt.raised();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "almond/base/text.hpp"
 #include "bench/runs.hpp"
 
 namespace almond::app {
@@ -154,7 +155,7 @@ std::string run_summary(const scenes::Scene& scene, const Simulation& simulation
   const std::vector<RunFact> facts = run_facts(simulation, record);
   std::size_t width = 11;
   for (const RunFact& fact : facts) width = std::max(width, fact.name.size());
-  std::string text = scene.name + ": " + run_headline(simulation, record) + "\n";
+  std::string text = printable(scene.name) + ": " + run_headline(simulation, record) + "\n";
   for (const RunFact& fact : facts) {
     const bool painted = colour && fact.verdict != Verdict::kNone;
     text += "  " + fact.name + std::string(width + 2 - fact.name.size(), ' ');

@@ -147,7 +147,7 @@ std::string claims_html(const Report& report) {
            unbroken(c.measured) + "</span>" +
            (c.criterion.empty() ? "" : "<span class=\"rule\">holds if " + unbroken(c.criterion) + "</span>") +
            (c.cause.empty() ? "" : "<span class=\"rule\">why not: " + unbroken(c.cause) + "</span>") + "<em>" +
-           (c.near ? "at the target within the spread" : c.verdict()) + "</em></div>\n";
+           (c.near ? "undecided: the target lies within the spread" : c.verdict()) + "</em></div>\n";
   }
   return out + "</div>\n";
 }

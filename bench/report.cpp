@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "almond/base/text.hpp"
 #include "bench/commit.hpp"
 
 namespace almond::bench {
@@ -141,7 +142,7 @@ int Report::num_near() const {
 std::string Report::score() const {
   const int near = num_near();
   const std::string spread =
-      near == 0 ? "" : ", " + std::to_string(near) + (near == 1 ? " is" : " are") + " met within the spread";
+      near == 0 ? "" : ", " + std::to_string(near) + (near == 1 ? " is" : " are") + " undecided within the spread";
   const std::string held = std::to_string(num_held()), all = std::to_string(num_claims());
   if (!interrupted) return held + " of " + all + " targets hold" + spread;
   const std::size_t full = parts.size() - static_cast<std::size_t>(num_left_out());
@@ -246,7 +247,7 @@ std::string to_text(const Table& table, bool colour) {
     std::size_t widest = width_of(table.columns[k]);
     bool numeric = false;
     for (const auto& row : table.rows) {
-      widest = std::max(widest, width_of(row[k].text));
+      widest = std::max(widest, width_of(printable(row[k].text)));
       numeric = numeric || std::isfinite(row[k].value);
     }
     width.push_back(widest);
@@ -263,7 +264,7 @@ std::string to_text(const Table& table, bool colour) {
   out += "\n" + rule + "\n";
   for (const auto& row : table.rows) {
     for (std::size_t k = 0; k < row.size(); ++k) {
-      out += paint(pad(row[k].text, width[k], right[k]), row[k].tone, colour) + "  ";
+      out += paint(pad(printable(row[k].text), width[k], right[k]), row[k].tone, colour) + "  ";
     }
     out += "\n";
   }
@@ -277,7 +278,7 @@ std::string to_text(const std::vector<Claim>& claims, bool colour) {
                              : c.holds ? paint("holds ", Tone::kGood, colour)
                                        : paint("MISSED", Tone::kBad, colour);
     out += mark + "  " + c.claim + "\n        expected " + c.expected + "; measured " + c.measured + "\n";
-    if (c.near) out += "        at the target within the spread\n";
+    if (c.near) out += "        undecided: the target lies within the spread\n";
     if (!c.criterion.empty()) out += "        holds if " + c.criterion + "\n";
     if (!c.cause.empty()) out += "        why not: " + c.cause + "\n";
   }

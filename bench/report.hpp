@@ -85,8 +85,8 @@ struct Report {
   [[nodiscard]] int num_claims() const;
   [[nodiscard]] int num_held() const;
   [[nodiscard]] int num_near() const;
-  /// "27 of 34 targets hold, 2 are met within the spread"; of what was interrupted: "interrupted: 2 of the 2 targets
-  /// that were measured hold; parts run in full: 1 of 10".
+  /// "27 of 34 targets hold, 2 are undecided within the spread"; of what was interrupted: "interrupted: 2 of the 2
+  /// targets that were measured hold; parts run in full: 1 of 10".
   [[nodiscard]] std::string score() const;
   [[nodiscard]] int num_left_out() const;  // parts
 };

@@ -149,6 +149,16 @@ int root_of(const Model& model, int body) {
   return body;
 }
 
+/// A file of some hundred kB may ask for billions of pairs, all in one place.
+void check_crowding(const Model& model, const std::string& name) {
+  constexpr std::size_t kMostPairs = 1000000;
+  Kinematics kin;
+  compute_kinematics(model, model.q0, VecX::Zero(model.num_v), kin);
+  require(!is_overcrowded(model, kin.X_WG, kMostPairs),
+          quote(name) + ": more than " + std::to_string(kMostPairs) + " pairs of its " +
+              std::to_string(model.num_geoms()) + " geoms lie within each other's boxes at the start, expected fewer");
+}
+
 /// Links of one mechanism that lie in each other at the start. Things that lie about are pushed apart instead.
 void exclude_pairs(ModelBuilder& builder, const Model& model, const std::vector<Part>& parts, FileNotes& notes) {
   constexpr double kDepth = 1e-4;  // [m]
@@ -254,6 +264,7 @@ LoadedScene load_scene(const SceneFile& description, bool with_looks) {
     builder.add_geom(floor);
   }
   hold_joints(builder, parts);
+  check_crowding(builder.build(), description.name);
   exclude_pairs(builder, builder.build(), parts, out.notes);
   out.scene.model = builder.build();
   out.scene.steps = description.steps.value_or(std::max(1, static_cast<int>(std::lround(2.0 / out.scene.options.dt))));

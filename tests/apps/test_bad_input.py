@@ -1,6 +1,7 @@
 """Bad input gets one line, exit 2, and never destroys an earlier output."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -148,3 +149,25 @@ def test_mjcf_that_multiplies_by_attaching_is_refused_before_memory_is_taken(alm
         pytest.skip("built without MuJoCo")
     assert result.code == 2 and len(result.err.strip().splitlines()) == 1
     assert "attach: up to here the model takes about " in result.err and "expected at most 4 GB" in result.err
+
+
+@pytest.mark.parametrize("name, text", [
+    ("scene.json", '{"almond_scene": 1, "name": "s", "objects": [' + ", ".join(['{"shape": "sphere", "size": [0.1], "mass": 1}'] * 2000) + "]}"),
+    ("robot.xml", "<mujoco><worldbody><body><freejoint/>" + '<geom size=".01"/>' * 2000 + "</body></worldbody></mujoco>")])
+@pytest.mark.parametrize("command", ["run", "inspect"])
+def test_everything_in_one_place_is_refused_before_memory_is_taken(almond, tmp_path, command, name, text):
+    (tmp_path / name).write_text(text)
+    result = almond(command, tmp_path / name, timeout=60)
+    if "built without MuJoCo" in result.err:
+        pytest.skip("built without MuJoCo")
+    assert result.code == 2 and "more than 1000000 pairs of its 2000 geoms lie within each other's boxes at the start, expected fewer" in complaint(result)
+
+
+def test_names_out_of_files_give_the_terminal_no_orders(almond, tmp_path):
+    """Colours, cursors and lines of its own: a file could speak in the program's name."""
+    name = "a\x1b[2Jb\r\nalmond: all is well\x7f\u009b1m\u202eé"
+    shown = r"a\x1b[2Jb\x0d\x0aalmond: all is well\x7f\xc2\x9b1m\xe2\x80\xaeé"
+    (tmp_path / "scene.json").write_text(json.dumps(
+        {"almond_scene": 1, "name": name, "objects": [{"name": name, "shape": "sphere", "size": [0.1], "mass": 1}], "floor": -1}))
+    for result in (almond("inspect", tmp_path / "scene.json"), almond("run", tmp_path / "scene.json", "--steps", 2)):
+        assert result.code == 0 and shown in result.out and not re.search("[\x00-\x09\x0b-\x1f\x7f\x80-\x9f\u202e]", result.out + result.err)

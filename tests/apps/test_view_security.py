@@ -1,6 +1,7 @@
 """The live page lets nobody in: it listens on this machine alone, knows its own name, reads no more than it said it would,
 serves nothing but itself, and wants a token where others can reach it."""
 
+import gzip
 import http.client
 import os
 import re
@@ -108,11 +109,13 @@ def test_requests_have_a_size_and_a_time(view):
     assert ask(view)[0] == 200
 
 
-@pytest.mark.parametrize("name", ["Host", "Origin", "Authorization", "Content-Type", "Content-Length"])
+@pytest.mark.parametrize("name", ["Host", "Origin", "Authorization", "Content-Type", "Content-Length", "Sec-Fetch-Site"])
 def test_headers_that_decide_come_once(view, name):
     """Of two, whoever else reads the request may go by the other: neither order is heard, nor twice the right one."""
-    right = {"Host": f"127.0.0.1:{view}", "Origin": f"http://127.0.0.1:{view}", "Content-Type": "application/json", "Content-Length": "15", "Authorization": "Bearer a"}
-    wrong = {"Host": "example.org", "Origin": "http://example.org", "Content-Type": "text/plain", "Content-Length": "0", "Authorization": "Bearer b"}
+    right = {"Host": f"127.0.0.1:{view}", "Origin": f"http://127.0.0.1:{view}", "Content-Type": "application/json", "Content-Length": "15", "Authorization": "Bearer a",
+             "Sec-Fetch-Site": "same-origin"}
+    wrong = {"Host": "example.org", "Origin": "http://example.org", "Content-Type": "text/plain", "Content-Length": "0", "Authorization": "Bearer b",
+             "Sec-Fetch-Site": "cross-site"}
 
     def post(*values):
         lines = [f"{n}: {v}\r\n" for n, v in right.items() if n != name] + [f"{n}: {v}\r\n" for n, v in zip((name, name.lower()), values)]
@@ -122,6 +125,27 @@ def test_headers_that_decide_come_once(view, name):
     for values in ((right[name], wrong[name]), (wrong[name], right[name]), (right[name], right[name])):
         answer = post(*values)
         assert answer.startswith(b"HTTP/1.1 400 ") and answer.endswith(f"\r\n\r\n{name}: expected once\n".encode()), values
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "identity"])
+def test_packed_bodies_are_refused(view, coding):
+    """Limits are for what comes: 58 kB would unpack to 60 MB."""
+    packed = gzip.compress(b" " * 60_000_000 + b'{"type":"step"}')
+    head = f"POST /api/command HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\nContent-Type: application/json\r\nContent-Encoding: {coding}\r\nContent-Length: {len(packed)}\r\n\r\n"
+    answer = raw(view, head.encode() + packed)
+    assert answer.startswith(b"HTTP/1.1 415 ") and answer.endswith(f'\r\n\r\nContent-Encoding "{coding}": expected none\n'.encode())
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "anything"])
+def test_what_other_pages_embed_is_refused(view, site):
+    """Images and scripts of another page come without an Origin; links that people follow lead here all the same."""
+    for path in ("/api/scene", "/api/controls", "/api/step", "/api/stream", "/"):
+        status, _, said = ask(view, path, Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors")
+        assert status == 403 and (path == "/api/stream" or b"expected a page of this server" in said)
+    assert ask(view, "/", Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate")[0] == 200
+    assert ask(view, "/api/stream", Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate")[0] == 403
+    for own in ("same-origin", "none"):
+        assert ask(view, "/api/controls", Sec_Fetch_Site=own)[0] == 200
 
 
 @pytest.mark.parametrize("length, status", [(2**40, 413), (65537, 413), (2**64, 413), (10**40, 413), ("-1", 400), ("+5", 400), ("5x", 400), ("0x10", 400), (None, 411)])

@@ -243,5 +243,22 @@ TEST(Detect, LooksAtThePairsOfAChoiceOnly) {
   EXPECT_LT(next, all.points.size());
 }
 
+TEST(Detect, KnowsACrowdWithoutCountingItToTheEnd) {
+  constexpr std::size_t kBalls = 300, kPairs = kBalls * (kBalls - 1) / 2;
+  const auto crowded = [](double distance, std::size_t most) {
+    ModelBuilder builder;
+    std::vector<Pose> X_WG;
+    for (std::size_t i = 0; i < kBalls; ++i) {
+      X_WG.push_back(make_translation(distance * static_cast<double>(i), 0.0, 0.0));
+      builder.add_solid("ball" + std::to_string(i), Sphere{0.1}, 1.0, X_WG.back());
+    }
+    return is_overcrowded(builder.build(), X_WG, most);
+  };
+  EXPECT_TRUE(crowded(0.0, kPairs - 1));
+  EXPECT_FALSE(crowded(0.0, kPairs));
+  EXPECT_TRUE(crowded(0.0, 10));
+  EXPECT_FALSE(crowded(0.25, 1));
+}
+
 }  // namespace
 }  // namespace almond

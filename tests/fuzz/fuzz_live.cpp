@@ -58,6 +58,9 @@ std::vector<std::string> make_seeds() {
       "POST /api/command" + head + "Content-Type: application/json\r\nContent-Length: 15\r\n\r\n{\"type\":\"step\"}",
       "POST /api/command" + head +
           "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nf\r\n{\"type\":\"step\"}\r\n0\r\n\r\n",
+      "POST /api/command" + head +
+          "Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08",
+      "GET /api/controls" + head + "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n\r\n",
       "GET /../../etc/passwd" + head + "\r\n",
       "GET /api/problem.npz?step=3" + head + "Range: bytes=0-10,20-30\r\nAccept-Encoding: gzip\r\n\r\n",
   };

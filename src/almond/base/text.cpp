@@ -25,7 +25,38 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
+std::string as_hex(unsigned char byte) {
+  char text[8];
+  std::snprintf(text, sizeof text, "\\x%02x", byte);
+  return text;
+}
+
+/// Bytes of the character that begins at `i`; 0: no UTF-8, or nothing to be seen but an order to the terminal.
+std::size_t visible_bytes(const std::string& text, std::size_t i) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(i + k < text.size() ? text[i + k] : '\0'); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
+  const std::size_t count = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  for (std::size_t k = 1; k < count; ++k)
+    if ((byte(k) & 0xc0) != 0x80) return 0;
+  const bool control = lead == 0xc2 && byte(1) < 0xa0;  // C1
+  const bool reorders = lead == 0xe2 && ((byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
+                                         (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9));
+  return control || reorders ? 0 : count;
+}
+
 }  // namespace
+
+std::string printable(const std::string& name) {
+  std::string text;
+  for (std::size_t i = 0; i < name.size();) {
+    const std::size_t count = visible_bytes(name, i);
+    text += count > 0 ? name.substr(i, count) : as_hex(static_cast<unsigned char>(name[i]));
+    i += std::max<std::size_t>(1, count);
+  }
+  return text;
+}
 
 std::string quote(const std::string& name) {
   std::string text = "\"";
@@ -34,9 +65,7 @@ std::string quote(const std::string& name) {
     if (c >= 0x20 && c < 0x7f) {
       text += static_cast<char>(c);
     } else {
-      char buffer[8];
-      std::snprintf(buffer, sizeof buffer, "\\x%02x", c);
-      text += buffer;
+      text += as_hex(c);
     }
   }
   if (name.size() > kMaxQuoted) text += "...";

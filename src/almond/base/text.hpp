@@ -10,6 +10,10 @@ namespace almond {
 /// "name" in double quotes, with control and non-ASCII bytes as \xNN and long names cut: safe on one line.
 [[nodiscard]] std::string quote(const std::string& name);
 
+/// The whole name for a terminal: what would move its cursor, colour it or begin a line is written as \xNN, and so is
+/// what is no UTF-8; letters of any language stay.
+[[nodiscard]] std::string printable(const std::string& name);
+
 /// (3, 4), or () for a scalar.
 [[nodiscard]] std::string shape_text(const std::vector<std::int64_t>& shape);
 

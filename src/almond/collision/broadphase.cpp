@@ -179,6 +179,7 @@ void search(const BroadphaseInput& input, BroadphaseWorkspace& w) {
   for (int at = 0; at < static_cast<int>(w.moving.nodes.size()); ++at) {
     const Node& leaf = w.moving.nodes[at];
     if (leaf.count == 0) continue;
+    if (w.most > 0 && w.near.size() > w.most) return;
     query_inside(w.moving, leaf, w.near);
     query(w.moving, leaf, w.moving, at + 1, w.near);
     query(w.moving, leaf, w.standing, 0, w.near);
@@ -271,6 +272,7 @@ void find_pairs(const BroadphaseInput& input, BroadphaseWorkspace& w, std::vecto
 
   pairs.clear();
   for (const auto& plane : input.planes) {
+    if (w.most > 0 && pairs.size() > w.most) return;
     for (int k = 0; k < static_cast<int>(count); ++k) {
       if (w.has_box[k] == 0 || (input.fixed[k] != 0 && input.fixed[plane.geom] != 0)) continue;
       const Aabb& box = input.boxes[k];

@@ -35,6 +35,7 @@ struct BroadphaseInput {
 
 /// Scratch; grows on first use.
 struct BroadphaseWorkspace {
+  std::size_t most = 0;  // pairs after which a search ends, short of the others; 0: none
   /// lower, 0, -upper, 0: the union of two boxes is the smaller of each entry.
   using Bound = Eigen::Array<double, 8, 1>;
   /// Nodes in preorder: the subtree of a node ends before `skip`. A leaf holds a few items.

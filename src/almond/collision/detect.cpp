@@ -173,4 +173,12 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
   }
 }
 
+bool is_overcrowded(const Model& model, const std::vector<Pose>& X_WG, std::size_t most) {
+  CollisionWorkspace::Impl impl;
+  impl.broadphase.most = most;
+  fill_input(model, X_WG, std::vector<GeomMotion>(model.geoms.size()), {}, impl.input);
+  find_pairs(impl.input, impl.broadphase, impl.pairs);
+  return std::max(impl.broadphase.near.size(), impl.pairs.size()) > most;
+}
+
 }  // namespace almond

@@ -47,4 +47,8 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
                      const CollisionOptions& options, CollisionWorkspace& workspace, Contacts& contacts,
                      std::span<const std::uint8_t> among = {});
 
+/// Whether more than `most` pairs of geoms are near each other at X_WG (geoms). Takes memory for about as many, however
+/// many there are.
+[[nodiscard]] bool is_overcrowded(const Model& model, const std::vector<Pose>& X_WG, std::size_t most);
+
 }  // namespace almond

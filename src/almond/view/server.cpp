@@ -230,7 +230,7 @@ struct Server::Impl {
       return false;
     };
     // Whoever else reads such a request may go by the other one of the two.
-    for (const char* once : {"Host", "Origin", "Authorization", "Content-Type", "Content-Length"})
+    for (const char* once : {"Host", "Origin", "Authorization", "Content-Type", "Content-Length", "Sec-Fetch-Site"})
       if (request.get_header_value_count(once) > 1) return refuse(400, std::string(once) + ": expected once\n");
     const std::string named = request.get_header_value("Host"), origin = request.get_header_value("Origin");
     if (!names_us(named))
@@ -238,6 +238,11 @@ struct Server::Impl {
                     "Host " + quote(named) + ": expected " + in_brackets(host) + ":" + std::to_string(port) + "\n");
     if (!origin.empty() && origin != "http://" + named)
       return refuse(403, "Origin " + quote(origin) + ": expected a page of this server, or none\n");
+    // What has no Origin, an image or a script of another page, browsers mark so. Links that lead here are welcome.
+    const std::string site = request.get_header_value("Sec-Fetch-Site");
+    const bool follows_link = request.path == "/" && request.get_header_value("Sec-Fetch-Mode") == "navigate";
+    if (!site.empty() && site != "same-origin" && site != "none" && !follows_link)
+      return refuse(403, "Sec-Fetch-Site " + quote(site) + ": expected a page of this server\n");
     if (!token.empty() && request.path == "/" && same_token(request.get_param_value("token"), token)) {
       // From here on the cookie is enough, and the token is not in the address that people copy and screens show.
       response.set_header("Set-Cookie", cookie() + "; Path=/; HttpOnly; SameSite=Strict");
@@ -245,6 +250,10 @@ struct Server::Impl {
       return false;
     }
     if (!has_token(request)) return refuse(401, "open the address that almond view printed, with its token\n");
+    // The library would unpack it, and its limits are for what is packed.
+    if (request.has_header("Content-Encoding"))
+      return refuse(415,
+                    "Content-Encoding " + quote(request.get_header_value("Content-Encoding")) + ": expected none\n");
     const int wrong = judge_length(request);
     return wrong == 0 || refuse(wrong, reason_of(wrong));
   }
