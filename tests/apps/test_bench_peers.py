@@ -94,7 +94,7 @@ def test_two_that_are_compared_take_turns(almond, tmp_path, python):
     # Whose numbers they are: in the caption, and where a target rests on Almond's own.
     assert "Almond reports" in result.out and "are the referee's" in result.out
     solved = next(claim for claim in report["claims"] if claim["claim"] == "loaded steps are solved")
-    assert "Almond's own report" in solved["criterion"] and "the referee's worst e0 there" in solved["measured"]
+    assert "Almond's own report" in solved["criterion"] and "the referee's worst e0: " in solved["measured"]
 
 
 def test_cold_steps_have_the_residual_of_both(almond, tmp_path, python):
