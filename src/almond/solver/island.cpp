@@ -74,6 +74,13 @@ void append_row_data(const ContactProblem& problem, int scalar_index, Island& is
   island.upper.push_back(upper);
 }
 
+/// Columns up to the last that is not zero.
+int used_columns(const MapConstMatr& J) {
+  auto cols = static_cast<int>(J.cols());
+  while (cols > 0 && J.col(cols - 1).isZero(0.0)) --cols;
+  return cols;
+}
+
 void clear(Island& island) {
   island.nodes.clear();
   island.constraints.clear();
@@ -424,7 +431,7 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
   for_each_constraint(problem, options, [&](const auto& sides, int num_sides, int dim, int) {
     const int id = ws.island_of[sides[0].subsystem];
     Island& island = ws.islands[id];
-    const Constraint& c = island.constraints[ws.parent[id]++];
+    Constraint& c = island.constraints[ws.parent[id]++];
     for (int s = 0; s < num_sides; ++s) {
       const int into = std::min(s, c.num_sides - 1);
       const Node& node = island.nodes[c.node[into]];
@@ -443,6 +450,11 @@ void compile_islands(const ContactProblem& problem, const CompileOptions& option
           std::copy(from, from + cols, row + at);
           std::fill(row + at + cols, row + node.ld, 0.0);
         }
+      }
+      if (node.ld <= kLanes) {
+        c.width[into] = node.ld;
+      } else if (c.width[into] < node.ld) {  // whitening fills in towards the root only
+        c.width[into] = std::max(c.width[into], pad_lanes(at + used_columns(J)));
       }
     }
     if (dim == 3) {

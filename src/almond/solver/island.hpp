@@ -43,6 +43,7 @@ struct Constraint {
   int node[2] = {-1, -1};
   int slot[2] = {-1, -1};       // first side row of each side
   int J[2] = {-1, -1};          // into Island::J, row-major dim x ld(node)
+  int width[2] = {0, 0};        // columns of J from which on it is zero, whole registers; ld(node) where that is less
   int index = 0;                // of the contact or row in the problem, in λ's block order
   const Side* parts = nullptr;  // the problem's sides, before two on one node were merged
   int num_parts = 0;

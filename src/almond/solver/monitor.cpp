@@ -15,12 +15,14 @@ void Monitor::start(const Island& island, int island_index, double natural_goal,
   clock_ = &clock;
   best_score_ = last_score_ = best_natural_ = last_natural_ = kInfinity;
   deadline_ms = 0.0;
+  last_is_best_ = false;
   best_.assign(island.rows, 0.0);
   iterations = newton_steps = pgs_sweeps = admm_iterations = inner_failures = 0;
 }
 
 double Monitor::observe(const double* lambda) {
-  const Residuals r = measure(*island_, lambda, measure_);
+  last_is_best_ = false;
+  const Residuals r = last_ = measure(*island_, lambda, measure_);
   if (!std::isfinite(r.natural2) || !std::isfinite(r.residual2)) {
     last_natural_ = last_score_ = kInfinity;
     return kInfinity;
@@ -33,8 +35,17 @@ double Monitor::observe(const double* lambda) {
     best_score_ = score;
     best_natural_ = last_natural_;
     std::copy(lambda, lambda + island_->rows, best_.begin());
+    last_is_best_ = true;
   }
   return score;
+}
+
+Residuals Monitor::measure_best(MeasureWorkspace& out) {
+  if (!last_is_best_) return measure(*island_, best_.data(), out);
+  last_is_best_ = false;  // its v and w are no longer here
+  std::swap(measure_.v, out.v);
+  std::swap(measure_.w, out.w);
+  return last_;
 }
 
 void Monitor::trace(const double* lambda, int iteration) {
@@ -52,6 +63,9 @@ void Monitor::trace(const double* lambda, int iteration) {
   clock_->watch.resume();
 }
 
-void Monitor::force_best(const double* lambda) { std::copy(lambda, lambda + island_->rows, best_.begin()); }
+void Monitor::force_best(const double* lambda) {
+  std::copy(lambda, lambda + island_->rows, best_.begin());
+  last_is_best_ = false;
+}
 
 }  // namespace almond

@@ -37,6 +37,8 @@ class Monitor {
 
   /// Measures λ, keeps it if it is the best so far. Returns its score.
   double observe(const double* lambda);
+  /// Both residuals of the best λ, and its v and w; what was measured last is not measured again.
+  Residuals measure_best(MeasureWorkspace& out);
   /// Adds a point to the trace, if there is one; the clock stands still meanwhile.
   void trace(const double* lambda, int iteration);
 
@@ -86,6 +88,8 @@ class Monitor {
   double natural_goal_ = 0.0, residual_goal_ = 0.0;
   double best_score_ = kInfinity, last_score_ = kInfinity, best_natural_ = kInfinity, last_natural_ = kInfinity;
   std::vector<double> best_;
+  bool last_is_best_ = false;
+  Residuals last_;
   MeasureWorkspace measure_, trace_measure_;
 };
 

@@ -90,7 +90,7 @@ void sweep_trees(const Island& island, int i, double omega, const PgsWorkspace& 
         for (int k = 0; k < node.ld; ++k) products[r][k] += J[r * node.ld + k] * x[k];
       continue;
     }
-    for (int k = 0; k < node.ld; k += kLanes)
+    for (int k = 0; k < c.width[s]; k += kLanes)
       for (int r = 0; r < 3; ++r) products[r] += lanes_at(J + r * node.ld + k) * lanes_at(x + k);
   }
   double w[4], d[3];
@@ -105,7 +105,7 @@ void sweep_trees(const Island& island, int i, double omega, const PgsWorkspace& 
       for (int k = 0; k < node.ld; ++k) x[k] += d[0] * J0[k] + d[1] * J1[k] + d[2] * J2[k];
       continue;
     }
-    for (int k = 0; k < node.ld; k += kLanes)
+    for (int k = 0; k < c.width[s]; k += kLanes)
       lanes_at(x + k) += d[0] * lanes_at(J0 + k) + d[1] * lanes_at(J1 + k) + d[2] * lanes_at(J2 + k);
   }
 }

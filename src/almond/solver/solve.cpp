@@ -302,7 +302,7 @@ void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution
       const Constraint& c = island.constraints[i];
       for (int r = 0; r < c.dim; ++r) solution.lambda[row + r] = best[c.row + r];
     }
-    s.reached = measure(island, best, s.final);
+    s.reached = s.monitor.measure_best(s.final);
     const double begin = s.stop ? w.clock.watch.elapsed_ms() : 0.0;
     if (s.stop && stop_approach(island, best, s.final, w.shock, w.end_ms - begin)) {
       stop_ms += w.clock.watch.elapsed_ms() - begin;
@@ -368,12 +368,14 @@ double cost_of(const Island& island) {
   return cost;
 }
 
-/// Measures λ = 0 and the warm start, if there is one. A start that is worse than none, or so wild that its squares
-/// overflow, is none.
+/// Measures the warm start, if there is one, and unless that is the answer λ = 0. A start that is worse than none, or so
+/// wild that its squares overflow, is none.
 void observe_start(bool warm, IslandScratch& s) {
+  const double start = warm ? s.monitor.observe(s.lambda.data()) : kInfinity;
+  if (start <= 1.0) return;
   s.zero.assign(s.lambda.size(), 0.0);
   const double cold = s.monitor.observe(s.zero.data());
-  if (warm && !(s.monitor.observe(s.lambda.data()) <= cold)) std::swap(s.lambda, s.zero);
+  if (warm && !(start <= cold)) std::swap(s.lambda, s.zero);
 }
 
 /// Whether solves are steps that must end in time, by methods that are of little use when they are cut off.
