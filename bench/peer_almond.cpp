@@ -163,7 +163,8 @@ void add_spread(const std::string& name, const std::vector<double>& values, Peer
 PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth, const std::string& trail) {
   PeerRun run{"almond", scene.name, {}, trail};
   World world = load_world(scene);
-  const int every = world.model.num_v > 1000 ? 16 : 2;  // contacts of each step of a large scene would be gigabytes
+  // Contacts of each step of a large scene would be gigabytes.
+  const int every = world.model.num_v > 1000 ? 16 : world.model.num_v > 500 ? 2 : 1;
   Trail kept;
   std::vector<double> cpu, wall;
   std::vector<StepReport> reports;

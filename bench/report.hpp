@@ -46,7 +46,7 @@ struct Claim {
   std::string cause = {};      // why it does not; only where it does not
   bool near = false;           // the target lies within the spread of what was measured: neither held nor missed
 
-  [[nodiscard]] const char* verdict() const { return near ? "at the target" : holds ? "holds" : "missed"; }
+  [[nodiscard]] const char* verdict() const { return near ? "undecided" : holds ? "holds" : "missed"; }
 };
 
 struct Figure {

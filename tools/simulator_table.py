@@ -49,6 +49,10 @@ def main():
         print(name, file=sys.stderr)
         scenes[name] = run(program, "run", *arguments)
 
+    print("the referee", file=sys.stderr)
+    peers = run(program, "bench", "peers", "--part", "quads", "--engines", "almond")
+    referee = next(row["residual e0 [N s]"] for row in peers["tables"]["quads"] if row["scene"] == "quad8")
+
     metric = lambda scene, key: scenes[scene]["metrics"][key]
     rows = [  # what, ours, best peer, whose
         ("creep on a slope at 95 % of the friction angle [mm/s]", find("creep in 60 s at tan/mu = 0.95"), 5.2e-11, "Bullet, 1000 iterations"),
@@ -72,7 +76,7 @@ def main():
         ("1000 balls: mean overlap [mm]", metric("spheres 1000", "mean_depth_mm"), 0.05, "Bullet, 1000 iterations"),
         ("1000 balls: jitter [mm/s]", metric("spheres 1000", "jitter_mm_per_s"), 1.3, "MuJoCo CG"),
         ("8 quadrupeds: deepest overlap [mm]", metric("quadrupeds 8", "deepest_mm"), 8.78, "Bullet, 1000 iterations"),
-        ("8 quadrupeds: residual, median of all steps [N s]", scenes["quadrupeds 8"]["residual"]["median"], 7.9e-6, "Bullet, 1000 iterations, by the referee of `bench peers`"),
+        ("8 quadrupeds: residual e0 by the referee of `bench peers`, median [N s]", referee, 7.9e-6, "Bullet, 1000 iterations"),
         ("27 quadrupeds: deepest overlap [mm]", metric("quadrupeds 27", "deepest_mm"), 20.8, "Bullet, 50 iterations"),
     ]
     short = ["creep at 99 %", "lift of a block", "slip of a grasp", "sink of 10 cubes", "1000 balls: mean", "8 quadrupeds: residual"]

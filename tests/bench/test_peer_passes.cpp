@@ -53,7 +53,7 @@ TEST(PeerPasses, AClaimAtItsTargetIsNeitherHeldNorMissed) {
   EXPECT_EQ(report.num_near(), 1);
   EXPECT_EQ(report.score(), "1 of 3 targets hold, 1 is undecided within the spread");
   EXPECT_NE(to_text(report.claims, false).find("undecided: the target lies within the spread"), std::string::npos);
-  EXPECT_NE(to_json(report).find("\"verdict\": \"at the target\""), std::string::npos);
+  EXPECT_NE(to_json(report).find("\"verdict\": \"undecided\""), std::string::npos);
   EXPECT_NE(to_html(report).find("<div class=\"claim near\">"), std::string::npos);
 }
 

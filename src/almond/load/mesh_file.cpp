@@ -73,7 +73,7 @@ double signed_volume(const TriangleSoup& soup) {
 
 }  // namespace
 
-MeshSurface examine_surface(const TriangleSoup& soup) {
+Closedness examine_closedness(const TriangleSoup& soup) {
   struct Uses {
     int forward = 0, backward = 0;
   };
@@ -85,7 +85,7 @@ MeshSurface examine_surface(const TriangleSoup& soup) {
           edges[static_cast<std::uint64_t>(std::min(v, w)) << 32U | static_cast<std::uint64_t>(std::max(v, w))];
       ++(v < w ? uses.forward : uses.backward);
     }
-  MeshSurface surface;
+  Closedness surface;
   for (const auto& [edge, uses] : edges) {
     if (uses.forward + uses.backward == 1) ++surface.open;
     if (uses.forward > 1 || uses.backward > 1) ++surface.crowded;
@@ -142,7 +142,7 @@ TriangleSoup load_mesh(const std::string& path, const Vec3& scale, FileNotes& no
     notes.said.push_back(place + ": " + std::to_string(slivers) + " triangles without area dropped");
     join_vertices(soup);
   }
-  const MeshSurface surface = examine_surface(soup);
+  const Closedness surface = examine_closedness(soup);
   if (surface.crowded > 0)
     notes.said.push_back(place + ": " + std::to_string(surface.crowded) +
                          " edges where more than two triangles meet, or two that face opposite ways");

@@ -166,7 +166,7 @@ StoredHull compute_hull(const std::string& path, const std::string& bytes, const
   StoredHull out;
   out.triangles = soup.triangles.size();
   out.extent = longest_extent(soup);
-  const MeshSurface surface = examine_surface(soup);
+  const Closedness surface = examine_closedness(soup);
   out.open_edges = static_cast<std::uint64_t>(surface.open);
   out.crowded_edges = static_cast<std::uint64_t>(surface.crowded);
   out.inside_out = surface.inside_out ? 1 : 0;

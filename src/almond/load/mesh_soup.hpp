@@ -18,11 +18,11 @@ namespace almond {
 [[nodiscard]] double longest_extent(const TriangleSoup& soup);
 
 /// How well the triangles close.
-struct MeshSurface {
+struct Closedness {
   int open = 0, crowded = 0;  // edges with one triangle; with more than two, or two on the same side
   bool inside_out = false;    // closed, and all face inwards
 };
-[[nodiscard]] MeshSurface examine_surface(const TriangleSoup& soup);
+[[nodiscard]] Closedness examine_closedness(const TriangleSoup& soup);
 
 void say_extent(double extent, const std::string& place, FileNotes& notes);
 
