@@ -50,8 +50,8 @@ struct Settings {
   double budget_ms = 0.0;   // wall-clock budget; 0: none
   double max_work = 0.0;    // auto: visits to constraints (sweeps x constraints) per island, Newton steps by flops; at
                             // least 100 iterations, ten times as many where there is no crowd; 0: no limit
-  double crowd_tol = 0.0;   // paper residual that is enough for problems of more than kCrowdDofs dofs, a natural map
-                            // of ten times that at rest and a hundred times in motion; 0: tol
+  double crowd_tol = 0.0;   // paper residual that is enough for problems of more than kCrowdDofs dofs, a natural map of
+                            // ten times that (three: up to 300 dofs) at rest and a hundred times in motion; 0: tol
   bool warm_start = false;  // start from the λ in the Solution that is passed in
   int threads = 1;          // workers for islands, subsystems and constraints
   bool trace = false;       // record the residual over time (the clock stops while it is measured)

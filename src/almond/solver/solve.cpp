@@ -78,6 +78,8 @@ constexpr double kNewtonTime = 0.002;      // [ms] per constraint: a few Newton 
 constexpr double kStopShare = 0.1;         // and one to stop what approaches and for the clock's own delays: as long
 constexpr double kMostStopShare = 0.4;     // as it took the last time, but at least and at most these
 constexpr double kRestingCrowd = 10.0;     // natural map by crowd_tol that is enough at rest,
+constexpr double kSmallCrowd = 3.0;        // in small crowds, which can afford it,
+constexpr int kSmallCrowdDofs = 300;       // up to here,
 constexpr double kMovingCrowd = 100.0;     // and in motion,
 constexpr double kOfSpeed = 1e-3;          // between them in proportion to the speed at its contacts
 constexpr int kMostWakings = 2;            // of idle contacts; then all take part
@@ -180,6 +182,11 @@ double enough_of(const ContactProblem& problem, const Settings& settings) {
   return is_crowd(problem) ? settings.crowd_tol : 0.0;
 }
 
+/// The natural map that is enough at rest, by crowd_tol.
+double resting_map(const ContactProblem& problem) {
+  return problem.num_dofs() <= kSmallCrowdDofs ? kSmallCrowd : kRestingCrowd;
+}
+
 /// Of all contacts of an island at v0, as the natural map adds them up.
 double contact_speed(const Island& island, const GrowVector& v0) {
   double sum = 0.0;
@@ -217,14 +224,13 @@ void start_monitors(const ContactProblem& problem, const Settings& settings, con
   w.clock.natural_scale = 1.0 / natural_map_unit(q2, sides2);
   w.clock.residual_scale = 1.0 / total;
   w.clock.parts.assign(count, {});
+  const double enough = enough_of(problem, settings), resting = resting_map(problem) * enough;
   for (int k = 0; k < count; ++k) {
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
     const double share = natural_map_unit(std::max(island.q_norm * island.q_norm, q2 / count), island.sides2);
-    const double enough = enough_of(problem, settings);
     const double speed = enough > 0.0 && w.start_v.size() > 0 ? contact_speed(island, w.start_v) : 0.0;
-    const double loose =
-        std::clamp(kOfSpeed * speed, kRestingCrowd * enough * island.q_norm, kMovingCrowd * enough * island.q_norm);
+    const double loose = std::clamp(kOfSpeed * speed, resting * island.q_norm, kMovingCrowd * enough * island.q_norm);
     const double natural_goal = std::max({0.07 * settings.tol * share, loose, 1e-300});
     const double residual_goal = 0.7 * std::max(settings.tol, enough) * std::sqrt(total * island.num_constraints);
     s.monitor.start(island, k, natural_goal, residual_goal, w.clock);
@@ -368,8 +374,8 @@ double cost_of(const Island& island) {
   return cost;
 }
 
-/// Measures the warm start, if there is one, and unless that is the answer λ = 0. A start that is worse than none, or so
-/// wild that its squares overflow, is none.
+/// Measures the warm start, if there is one, and unless that is the answer λ = 0. A start that is worse than none, or
+/// so wild that its squares overflow, is none.
 void observe_start(bool warm, IslandScratch& s) {
   const double start = warm ? s.monitor.observe(s.lambda.data()) : kInfinity;
   if (start <= 1.0) return;
