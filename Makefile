@@ -139,9 +139,10 @@ check-format: setup-test
 format: setup-test ## Format all C++ sources
 	@.venv/bin/clang-format -i $(sources)
 
-tidy: build ## Run clang-tidy (naming, common mistakes)
+tidy: setup ## Run clang-tidy (naming, common mistakes)
 	@tools/setup tidy
-	@find src scenes bench apps -name '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build
+	@cmake --preset release -B build/tidy -DCMAKE_UNITY_BUILD=OFF >/dev/null
+	@find src scenes bench apps -name '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build/tidy
 
 clean: ## Remove the build folders and .venv
 	rm -rf build .venv
