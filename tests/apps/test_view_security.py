@@ -103,9 +103,9 @@ def test_requests_have_a_size_and_a_time(view):
     assert b" 200 " not in raw(view, [b"GET / HTTP/1.1\r\n" + head] + [b"X-Header: " + b"x" * 1000 + b"\r\n"] * 10000)[:20]
     assert b" 200 " not in raw(view, b"GET /" + b"x" * 1000000 + b" HTTP/1.1\r\n" + head + b"\r\n")[:20]
     # Byte by byte, slower than anybody types: the connection is given up.
-    before = time.time()
+    before = time.monotonic()
     assert b" 200 " not in raw(view, b"GET / HTTP/1.1\r\nHost: 127", limit=30)[:20]
-    assert time.time() - before < 20
+    assert time.monotonic() - before < 20
     assert ask(view)[0] == 200
 
 
@@ -154,10 +154,10 @@ def test_lengths_that_cannot_be_are_refused_at_once(view, length, status, held):
     """Before the body has come, and without waiting for it: the sender keeps the connection open and says no more."""
     announced = f"Content-Length: {length}\r\n" if length is not None else ""
     request = f"POST /api/command HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\nContent-Type: application/json\r\n{announced}\r\n".encode()
-    before = time.time()
+    before = time.monotonic()
     answer = raw(view, request + held)
     assert answer.startswith(f"HTTP/1.1 {status} ".encode()) and answer.endswith(b"\n") and answer.count(b"\r\n\r\n") == 1
-    assert time.time() - before < 3  # the limit of a whole request is 10 s
+    assert time.monotonic() - before < 8  # who waits for the rest waits for 10 s
 
 
 @pytest.mark.parametrize("line, status", [("POST /api/command", 403), ("GET /", 400), ("GET /nothing", 400)])
@@ -188,9 +188,9 @@ def test_half_requests_keep_nobody_out(view, begun):
             crowd.append(socket.create_connection(("127.0.0.1", view)))
             crowd[-1].sendall(begun)
         for path in ("/", "/api/controls", "/api/scene"):
-            before = time.time()
+            before = time.monotonic()
             assert ask(view, path)[0] == 200
-            assert time.time() - before < 5, path
+            assert time.monotonic() - before < 5, path
     finally:
         for connection in crowd:
             connection.close()
@@ -205,9 +205,9 @@ def test_who_takes_no_answer_keeps_nobody_out(view):
         connection.connect(("127.0.0.1", view))
         connection.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\n\r\n".encode())
         crowd.append(connection)
-    before = time.time()
+    before = time.monotonic()
     assert ask(view, "/api/controls")[0] == 200
-    assert time.time() - before < 5
+    assert time.monotonic() - before < 5
     for connection in crowd:
         connection.close()
 
