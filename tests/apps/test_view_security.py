@@ -212,6 +212,43 @@ def test_who_takes_no_answer_keeps_nobody_out(view):
         connection.close()
 
 
+@pytest.mark.parametrize("asked", [b"", b"Connection: close\r\n", b"Connection: keep-alive\r\n"])
+@pytest.mark.parametrize("line, status", [("GET /", 200), ("GET /nothing", 404), ("POST /api/command", 411), ("nonsense", 400), ("GET /api/problem.npz?step=x", 400)])
+def test_refusals_say_once_that_they_end_the_connection(view, line, status, asked):
+    """And nothing against it. A page that is given says so where it was asked to."""
+    with socket.create_connection(("127.0.0.1", view), timeout=20) as connection:
+        connection.sendall(f"{line} HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\n".encode() + asked + b"\r\n")
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(65536)
+    lines = head.split(b"\r\n\r\n")[0].lower().split(b"\r\n")
+    assert lines[0].split()[1] == str(status).encode()
+    said = [line for line in lines if line.startswith((b"connection:", b"keep-alive:"))]
+    closes = status >= 400 or asked == b"Connection: close\r\n"
+    assert said == [b"connection: close"] if closes else [line.split(b":")[0] for line in said] == [b"keep-alive"]
+
+
+@pytest.mark.parametrize("headers, status", [
+    ("Content-Length: 65537", 413), ("Transfer-Encoding: chunked", 411), ("Content-Length: 15\r\nContent-Encoding: gzip", 415),
+    ("Content-Length: 15\r\nOrigin: http://example.org", 403), ("Content-Length: 15", 100)])
+def test_a_body_that_would_be_refused_is_not_asked_for(view, headers, status):
+    """Who waits for `100 Continue` gets the refusal in its place, and nobody else waits."""
+    request = f"POST /api/command HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n{headers}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", view), timeout=20) as connection:
+        connection.sendall(request.encode())
+        heard = connection.recv(65536)
+        assert heard.startswith(f"HTTP/1.1 {status} ".encode())
+        if status == 100:
+            assert heard.endswith(b"\r\n\r\n")
+            connection.sendall(b'{"type":"step"}')
+            heard = connection.recv(65536)
+            assert heard.startswith(b"HTTP/1.1 200 ")
+            return
+        while piece := connection.recv(65536):
+            heard += piece
+    assert heard.count(b"HTTP/1.1") == 1 and heard.endswith(b"\n")
+
+
 def test_refusals_say_why(view):
     def last_line(answer):
         assert answer.count(b"\r\n\r\n") == 1 and answer.endswith(b"\n"), answer
