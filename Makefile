@@ -120,13 +120,13 @@ coverage: setup ## Lines of the library that the C++ tests run, by folder, and f
 	@ctest --preset coverage -j $(JOBS) >build/test-coverage.log || sed -n '/tests passed/,$$p' build/test-coverage.log
 	@python3 tools/coverage.py build/coverage $(ARGS)
 
-# Clang has libFuzzer; any release will do.
-FUZZ_CXX ?= $(shell ls /usr/bin/clang++ /usr/bin/clang++-* 2>/dev/null | head -n 1)
+# Clang has libFuzzer; any release will do (tools/clang).
+FUZZ_CXX ?=
 FUZZ_TARGETS ?=
 
 fuzz: setup ## Fuzz every reader, the live page and the solvers: FUZZ_RUNS=1000000 inputs each, FUZZ_TARGETS="urdf npz" for some
-	@tools/setup fuzz
-	@cmake --preset fuzz $(if $(FUZZ_CXX),-DCMAKE_CXX_COMPILER=$(FUZZ_CXX) -DCMAKE_C_COMPILER=$(subst clang++,clang,$(FUZZ_CXX))) >/dev/null
+	@tools/setup fuzz "$(FUZZ_CXX)"
+	@cxx=$$(tools/clang "$(FUZZ_CXX)") && cmake --preset fuzz -DCMAKE_CXX_COMPILER="$$cxx" -DCMAKE_C_COMPILER="$${cxx/clang++/clang}" >/dev/null
 	@cmake --build build/fuzz -j $(JOBS) --target $(if $(FUZZ_TARGETS),$(addprefix fuzz_,$(FUZZ_TARGETS)),almond_fuzzers)
 	@tools/fuzz build/fuzz $(FUZZ_TARGETS)
 
@@ -139,9 +139,10 @@ check-format: setup-test
 format: setup-test ## Format all C++ sources
 	@.venv/bin/clang-format -i $(sources)
 
-tidy: build ## Run clang-tidy (naming, common mistakes)
+tidy: setup ## Run clang-tidy (naming, common mistakes)
 	@tools/setup tidy
-	@find src scenes bench apps -name '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build
+	@cmake --preset release -B build/tidy -DCMAKE_UNITY_BUILD=OFF >/dev/null
+	@find src scenes bench apps -name '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build/tidy
 
 clean: ## Remove the build folders and .venv
 	rm -rf build .venv

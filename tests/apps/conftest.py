@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -25,7 +26,8 @@ def almond():
     if not PROGRAM.exists():
         pytest.skip(f"{PROGRAM} is not built")
 
-    def run(*arguments, cwd=None, env=None, timeout=240):
+    def run(*arguments, cwd=None, env=None, timeout=240, memory_mb=None):
+        limit = [memory_mb * 1000000] * 2 if memory_mb else None
         done = subprocess.run(
             [str(PROGRAM), *map(str, arguments)],
             cwd=cwd,
@@ -34,6 +36,7 @@ def almond():
             text=True,
             timeout=timeout,
             check=False,
+            preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_AS, limit)) if limit else None,
         )
         return Result(done)
 

@@ -14,15 +14,19 @@ from conftest import ROOT, sliding_point
 needs_git = pytest.mark.skipif(shutil.which("git") is None or shutil.which("cmake") is None, reason="no git or no cmake")
 
 
+# Neither the settings of who runs the tests, nor the repository that a hook of git runs them for.
+ALONE = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
 def git(folder, *words):
     person = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
-    return subprocess.run(["git", *person, "-C", folder, *words], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(["git", *person, "-C", folder, *words], capture_output=True, text=True, check=True, env=ALONE).stdout.strip()
 
 
 def write_commit(source, file):
     """What the build writes for a source folder."""
     words = [f"-DSOURCE={source}", f"-DTEMPLATE={ROOT}/bench/commit.cpp.in", f"-DFILE={file}"]
-    done = subprocess.run(["cmake", *words, "-P", ROOT / "cmake/WriteCommit.cmake"], capture_output=True, text=True, check=True)
+    done = subprocess.run(["cmake", *words, "-P", ROOT / "cmake/WriteCommit.cmake"], capture_output=True, text=True, check=True, env=ALONE)
     assert done.stderr == ""
     return re.search(r'return "(.*)";', file.read_text())[1]
 

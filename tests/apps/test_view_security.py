@@ -103,9 +103,9 @@ def test_requests_have_a_size_and_a_time(view):
     assert b" 200 " not in raw(view, [b"GET / HTTP/1.1\r\n" + head] + [b"X-Header: " + b"x" * 1000 + b"\r\n"] * 10000)[:20]
     assert b" 200 " not in raw(view, b"GET /" + b"x" * 1000000 + b" HTTP/1.1\r\n" + head + b"\r\n")[:20]
     # Byte by byte, slower than anybody types: the connection is given up.
-    before = time.time()
+    before = time.monotonic()
     assert b" 200 " not in raw(view, b"GET / HTTP/1.1\r\nHost: 127", limit=30)[:20]
-    assert time.time() - before < 20
+    assert time.monotonic() - before < 20
     assert ask(view)[0] == 200
 
 
@@ -154,10 +154,10 @@ def test_lengths_that_cannot_be_are_refused_at_once(view, length, status, held):
     """Before the body has come, and without waiting for it: the sender keeps the connection open and says no more."""
     announced = f"Content-Length: {length}\r\n" if length is not None else ""
     request = f"POST /api/command HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\nContent-Type: application/json\r\n{announced}\r\n".encode()
-    before = time.time()
+    before = time.monotonic()
     answer = raw(view, request + held)
     assert answer.startswith(f"HTTP/1.1 {status} ".encode()) and answer.endswith(b"\n") and answer.count(b"\r\n\r\n") == 1
-    assert time.time() - before < 3  # the limit of a whole request is 10 s
+    assert time.monotonic() - before < 8  # who waits for the rest waits for 10 s
 
 
 @pytest.mark.parametrize("line, status", [("POST /api/command", 403), ("GET /", 400), ("GET /nothing", 400)])
@@ -188,9 +188,9 @@ def test_half_requests_keep_nobody_out(view, begun):
             crowd.append(socket.create_connection(("127.0.0.1", view)))
             crowd[-1].sendall(begun)
         for path in ("/", "/api/controls", "/api/scene"):
-            before = time.time()
+            before = time.monotonic()
             assert ask(view, path)[0] == 200
-            assert time.time() - before < 5, path
+            assert time.monotonic() - before < 5, path
     finally:
         for connection in crowd:
             connection.close()
@@ -205,11 +205,48 @@ def test_who_takes_no_answer_keeps_nobody_out(view):
         connection.connect(("127.0.0.1", view))
         connection.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\n\r\n".encode())
         crowd.append(connection)
-    before = time.time()
+    before = time.monotonic()
     assert ask(view, "/api/controls")[0] == 200
-    assert time.time() - before < 5
+    assert time.monotonic() - before < 5
     for connection in crowd:
         connection.close()
+
+
+@pytest.mark.parametrize("asked", [b"", b"Connection: close\r\n", b"Connection: keep-alive\r\n"])
+@pytest.mark.parametrize("line, status", [("GET /", 200), ("GET /nothing", 404), ("POST /api/command", 411), ("nonsense", 400), ("GET /api/problem.npz?step=x", 400)])
+def test_refusals_say_once_that_they_end_the_connection(view, line, status, asked):
+    """And nothing against it. A page that is given says so where it was asked to."""
+    with socket.create_connection(("127.0.0.1", view), timeout=20) as connection:
+        connection.sendall(f"{line} HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\n".encode() + asked + b"\r\n")
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(65536)
+    lines = head.split(b"\r\n\r\n")[0].lower().split(b"\r\n")
+    assert lines[0].split()[1] == str(status).encode()
+    said = [line for line in lines if line.startswith((b"connection:", b"keep-alive:"))]
+    closes = status >= 400 or asked == b"Connection: close\r\n"
+    assert said == [b"connection: close"] if closes else [line.split(b":")[0] for line in said] == [b"keep-alive"]
+
+
+@pytest.mark.parametrize("headers, status", [
+    ("Content-Length: 65537", 413), ("Transfer-Encoding: chunked", 411), ("Content-Length: 15\r\nContent-Encoding: gzip", 415),
+    ("Content-Length: 15\r\nOrigin: http://example.org", 403), ("Content-Length: 15", 100)])
+def test_a_body_that_would_be_refused_is_not_asked_for(view, headers, status):
+    """Who waits for `100 Continue` gets the refusal in its place, and nobody else waits."""
+    request = f"POST /api/command HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n{headers}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", view), timeout=20) as connection:
+        connection.sendall(request.encode())
+        heard = connection.recv(65536)
+        assert heard.startswith(f"HTTP/1.1 {status} ".encode())
+        if status == 100:
+            assert heard.endswith(b"\r\n\r\n")
+            connection.sendall(b'{"type":"step"}')
+            heard = connection.recv(65536)
+            assert heard.startswith(b"HTTP/1.1 200 ")
+            return
+        while piece := connection.recv(65536):
+            heard += piece
+    assert heard.count(b"HTTP/1.1") == 1 and heard.endswith(b"\n")
 
 
 def test_refusals_say_why(view):

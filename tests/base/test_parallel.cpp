@@ -154,17 +154,17 @@ TEST(WorkerPool, WorksInAForkedChildAndInItsParentAfterwards) {
       if (x[static_cast<std::size_t>(i)] != 3 * (1 + i / 4)) return false;
     return true;
   };
-  auto pool = std::make_unique<WorkerPool>(3), unused = std::make_unique<WorkerPool>(3);  // not used by the child
+  auto pool = std::make_unique<WorkerPool>(3), idle = std::make_unique<WorkerPool>(3);  // not used by the child
   // Both, so that no thread is starting while the process forks: AddressSanitizer's locks of that moment would stay
   // locked in the child.
-  EXPECT_TRUE(runs(*pool) && runs(*unused));
+  EXPECT_TRUE(runs(*pool) && runs(*idle));
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     alarm(60);  // ends one that hangs
     const bool fine = runs(*pool);
     pool.reset();
-    unused.reset();
+    idle.reset();
     WorkerPool fresh(3);
     _exit(fine && runs(fresh) ? 0 : 1);
   }

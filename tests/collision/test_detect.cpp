@@ -244,20 +244,61 @@ TEST(Detect, LooksAtThePairsOfAChoiceOnly) {
 }
 
 TEST(Detect, KnowsACrowdWithoutCountingItToTheEnd) {
-  constexpr std::size_t kBalls = 300, kPairs = kBalls * (kBalls - 1) / 2;
-  const auto crowded = [](double distance, std::size_t most) {
+  constexpr std::size_t kBalls = 1000, kPairs = kBalls * (kBalls - 1) / 2;
+  const auto crowd = [](double distance, double speed, const Crowd& most, Contacts& contacts) {
     ModelBuilder builder;
     std::vector<Pose> X_WG;
+    std::vector<GeomMotion> motion(kBalls);
     for (std::size_t i = 0; i < kBalls; ++i) {
       X_WG.push_back(make_translation(distance * static_cast<double>(i), 0.0, 0.0));
       builder.add_solid("ball" + std::to_string(i), Sphere{0.1}, 1.0, X_WG.back());
+      motion[i].spin = speed;
     }
-    return is_overcrowded(builder.build(), X_WG, most);
+    return count_crowd(builder.build(), X_WG, motion, {}, most, contacts);
   };
-  EXPECT_TRUE(crowded(0.0, kPairs - 1));
-  EXPECT_FALSE(crowded(0.0, kPairs));
-  EXPECT_TRUE(crowded(0.0, 10));
-  EXPECT_FALSE(crowded(0.25, 1));
+  Contacts contacts;
+  // All of it, where it fits: coincident balls, and balls apart that may meet all the others in time.
+  for (const auto& [distance, speed] : {std::pair(0.0, 0.0), std::pair(0.25, 1e3)}) {
+    const Crowd all = crowd(distance, speed, {kPairs, kPairs}, contacts);
+    EXPECT_EQ(all.pairs, kPairs);
+    EXPECT_EQ(all.contacts, kPairs);
+    EXPECT_EQ(contacts.points.size(), kPairs);
+    // Else little more than was asked for. A leaf of the tree has 8 geoms, each of which may meet all.
+    const Crowd few = crowd(distance, speed, {10, kPairs}, contacts);
+    EXPECT_GT(few.pairs, 10U);
+    EXPECT_LE(few.pairs, 10U + 8U * kBalls);
+    EXPECT_EQ(few.contacts, 0U);
+    EXPECT_EQ(contacts.pairs_tested, 0);
+    const Crowd fewer = crowd(distance, speed, {kPairs, 10}, contacts);
+    EXPECT_EQ(fewer.pairs, kPairs);
+    EXPECT_EQ(fewer.contacts, 11U);
+    EXPECT_EQ(contacts.pairs_tested, 11);
+  }
+  EXPECT_EQ(crowd(0.25, 0.0, {1, 1}, contacts).pairs, 0U);
+}
+
+TEST(Detect, CountsACrowdOnFloorsNoFurtherThanOneFloor) {
+  constexpr std::size_t kBalls = 100, kFloors = 50;
+  ModelBuilder builder;
+  for (std::size_t i = 0; i < kFloors; ++i) {
+    GeomSpec floor;
+    floor.name = "floor" + std::to_string(i);
+    floor.shape = Plane{};
+    builder.add_geom(floor);
+  }
+  std::vector<Pose> X_WG(kFloors, Pose{});
+  for (std::size_t i = 0; i < kBalls; ++i) {
+    X_WG.push_back(make_translation(static_cast<double>(i), 0.0, 0.05));
+    builder.add_solid("ball" + std::to_string(i), Sphere{0.1}, 1.0, X_WG.back());
+  }
+  const Model model = builder.build();
+  Contacts contacts;
+  const std::vector<GeomMotion> still(model.geoms.size());
+  EXPECT_EQ(count_crowd(model, X_WG, still, {}, {kBalls * kFloors, kBalls * kFloors}, contacts).contacts,
+            kBalls * kFloors);
+  const std::size_t pairs = count_crowd(model, X_WG, still, {}, {10, 10}, contacts).pairs;
+  EXPECT_GT(pairs, 10U);
+  EXPECT_LE(pairs, 10U + kBalls);
 }
 
 }  // namespace

@@ -31,19 +31,29 @@ std::string as_hex(unsigned char byte) {
   return text;
 }
 
+/// Characters that say nothing themselves but order others: control characters, ends of lines, directions of reading.
+bool is_order(std::uint32_t c) {
+  const bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+  const bool ends_line = c == 0x2028 || c == 0x2029;
+  const bool turns =
+      c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+  return control || ends_line || turns;
+}
+
 /// Bytes of the character that begins at `i`; 0: no UTF-8, or nothing to be seen but an order to the terminal.
 std::size_t visible_bytes(const std::string& text, std::size_t i) {
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // of 2 to 4 bytes: less is not written with so many
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(i + k < text.size() ? text[i + k] : '\0'); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
-  const std::size_t count = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4) return 0;
-  for (std::size_t k = 1; k < count; ++k)
+  const std::uint32_t lead = byte(0);
+  const std::size_t count = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  if ((lead >= 0x80 && lead < 0xc0) || lead >= 0xf8) return 0;
+  std::uint32_t c = count == 1 ? lead : lead & (0x7fU >> count);
+  for (std::size_t k = 1; k < count; ++k) {
     if ((byte(k) & 0xc0) != 0x80) return 0;
-  const bool control = lead == 0xc2 && byte(1) < 0xa0;  // C1
-  const bool reorders = lead == 0xe2 && ((byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
-                                         (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9));
-  return control || reorders ? 0 : count;
+    c = c << 6 | (byte(k) & 0x3f);
+  }
+  const bool surrogate = c >= 0xd800 && c < 0xe000;
+  return c < kLeast[count] || c > 0x10ffff || surrogate || is_order(c) ? 0 : count;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct CollisionWorkspace::Impl {
   ConvexWorkspace convex;
   SdfWorkspace sdf;
   Manifold manifold;
+  std::size_t most = 0;  // contacts after which detection ends, short of the others; 0: none
 };
 
 CollisionWorkspace::CollisionWorkspace() : impl_(std::make_unique<Impl>()) {}
@@ -139,6 +140,7 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
   find_pairs(impl.input, impl.broadphase, impl.pairs);
 
   for (const auto& [i, k] : impl.pairs) {
+    if (impl.most > 0 && contacts.points.size() + contacts.spare.size() > impl.most) return;
     if (!among.empty() && among[i] == 0 && among[k] == 0) continue;
     if (!may_collide(model, i, k)) continue;
     const Geom &a = model.geoms[i], &b = model.geoms[k];
@@ -173,12 +175,18 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
   }
 }
 
-bool is_overcrowded(const Model& model, const std::vector<Pose>& X_WG, std::size_t most) {
-  CollisionWorkspace::Impl impl;
-  impl.broadphase.most = most;
-  fill_input(model, X_WG, std::vector<GeomMotion>(model.geoms.size()), {}, impl.input);
+Crowd count_crowd(const Model& model, const std::vector<Pose>& X_WG, const std::vector<GeomMotion>& motion,
+                  const CollisionOptions& options, const Crowd& most, Contacts& contacts) {
+  CollisionWorkspace workspace;
+  CollisionWorkspace::Impl& impl = workspace.impl();
+  impl.broadphase.most = most.pairs;
+  impl.most = most.contacts;
+  contacts = {};
+  fill_input(model, X_WG, motion, options, impl.input);
   find_pairs(impl.input, impl.broadphase, impl.pairs);
-  return std::max(impl.broadphase.near.size(), impl.pairs.size()) > most;
+  const std::size_t pairs = std::max(impl.broadphase.near.size(), impl.pairs.size());
+  if (pairs <= most.pairs) detect_contacts(model, X_WG, motion, options, workspace, contacts);
+  return {pairs, contacts.points.size() + contacts.spare.size()};
 }
 
 }  // namespace almond

@@ -47,8 +47,17 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
                      const CollisionOptions& options, CollisionWorkspace& workspace, Contacts& contacts,
                      std::span<const std::uint8_t> among = {});
 
-/// Whether more than `most` pairs of geoms are near each other at X_WG (geoms). Takes memory for about as many, however
-/// many there are.
-[[nodiscard]] bool is_overcrowded(const Model& model, const std::vector<Pose>& X_WG, std::size_t most);
+/// How much there is to be done, by what it takes memory for.
+struct Crowd {
+  std::size_t pairs = 0;     // whose boxes overlap
+  std::size_t contacts = 0;  // spare ones included
+};
+
+/// The contacts that detect_contacts() would find, as long as there are no more than `most` of pairs and of contacts.
+/// Beyond that it ends with what the last few geoms, or the last pair, brought, and without contacts where the pairs
+/// are too many: it takes memory for about `most`, however many there are.
+[[nodiscard]] Crowd count_crowd(const Model& model, const std::vector<Pose>& X_WG,
+                                const std::vector<GeomMotion>& motion, const CollisionOptions& options,
+                                const Crowd& most, Contacts& contacts);
 
 }  // namespace almond

@@ -295,9 +295,19 @@ struct Server::Impl {
       return admit(request, response) ? httplib::Server::HandlerResponse::Unhandled
                                       : httplib::Server::HandlerResponse::Handled;
     });
+    // Who asks first whether to send a body is told so now, or gets the answer that it would get after it.
+    server.set_expect_100_continue_handler([this](const httplib::Request& request, httplib::Response& response) {
+      return admit(request, response) ? 100 : response.status;
+    });
     server.set_error_handler([](const httplib::Request&, httplib::Response& response) {
-      response.set_header("Connection", "close");
       if (response.body.empty()) response.set_content(reason_of(response.status), "text/plain");
+    });
+    // After what the library says of connections by itself.
+    server.set_post_routing_handler([](const httplib::Request&, httplib::Response& response) {
+      if (response.status < 400) return;
+      response.headers.erase("Keep-Alive");
+      response.headers.erase("Connection");
+      response.set_header("Connection", "close");
     });
     server.Get("/", [this](const httplib::Request&, httplib::Response& response) {
       response.set_content(page, "text/html; charset=utf-8");
