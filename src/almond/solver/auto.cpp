@@ -168,7 +168,7 @@ Status run_auto_round(const Island& island, const AutoOptions& options, int roun
       if (is_final(status) || monitor.out_of_iterations()) return status;
       std::copy_n(monitor.best_lambda(), island.rows, lambda);
     }
-    if (!has_many_rows(island)) {
+    if (crowd || !has_many_rows(island)) {  // a factor of a crowd may not fit into the memory
       PgsOptions pgs;
       pgs.stick = true;
       pgs.anderson = island.num_constraints > 1 ? kProbeAnderson : 0;
