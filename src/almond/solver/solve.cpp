@@ -39,7 +39,7 @@ struct Workspace::Impl {
   std::vector<double> scratch_v;
   ShockWorkspace shock;
   double end_ms = 0.0;     // of the budget
-  double stop_ms = 0.0;    // that stopping took when time was up last
+  double after_ms = 0.0;   // that it took to end when time was up last
   GrowVector start_v;      // to see slip begin
   std::vector<int> order;  // islands, small ones first
   std::vector<double> cost;
@@ -288,7 +288,6 @@ void count_iterations(const Workspace::Impl& w, SolveInfo& info) {
 void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution& solution) {
   solution.info.islands = w.islands.count;
   solution.status = Status::kSolved;
-  double stop_ms = 0.0;
   solution.lambda.setZero(problem.num_rows());
   solution.v.setZero(problem.num_dofs());
   for (int s : w.islands.free_subsystems) {
@@ -309,16 +308,13 @@ void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution
       for (int r = 0; r < c.dim; ++r) solution.lambda[row + r] = best[c.row + r];
     }
     s.reached = s.monitor.measure_best(s.final);
-    const double begin = s.stop ? w.clock.watch.elapsed_ms() : 0.0;
-    if (s.stop && stop_approach(island, best, s.final, w.shock, w.end_ms - begin)) {
-      stop_ms += w.clock.watch.elapsed_ms() - begin;
+    const double left = s.stop ? w.end_ms - w.clock.watch.elapsed_ms() : 0.0;
+    if (s.stop && stop_approach(island, best, s.final, w.shock, left)) {
       export_velocity(problem, w.islands, island, w.shock.v, w.scratch_v, solution.v);
     } else {
       export_velocity(problem, w.islands, island, s.final.v, w.scratch_v, solution.v);
     }
   }
-  constexpr double kForget = 0.9;  // per solve, of times that others had
-  w.stop_ms = std::max(stop_ms, kForget * w.stop_ms);
 }
 
 void certify(const ContactProblem& problem, const Settings& settings, Workspace::Impl& w, Solution& solution) {
@@ -407,7 +403,7 @@ bool takes_newton_steps(const Settings& settings) {
 double time_for_methods(const Settings& settings, const Workspace::Impl& w) {
   if (!is_timed(settings)) return settings.budget_ms;
   return settings.budget_ms -
-         std::clamp(w.stop_ms, kStopShare * settings.budget_ms, kMostStopShare * settings.budget_ms);
+         std::clamp(w.after_ms, kStopShare * settings.budget_ms, kMostStopShare * settings.budget_ms);
 }
 
 /// Sweeps from the best that is known; `count` 0: until the island's time is up.
@@ -505,6 +501,11 @@ void run_islands(const Settings& settings, Workspace::Impl& w) {
   }
 }
 
+/// Whether an island ran out of time and is to be stopped.
+bool is_cut(const Workspace::Impl& w) {
+  return std::any_of(w.scratch.begin(), w.scratch.begin() + w.islands.count, [](const auto& s) { return s->stop; });
+}
+
 /// An answer in which slip begins is exchanged for one that holds, where there is one. Whether any was.
 bool hold_islands(Workspace::Impl& w) {
   bool any = false;
@@ -548,6 +549,7 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
   const bool may_hold = has_v && settings.prefer_stick && settings.solver == SolverKind::kAuto;
   w.start_v.resize(0);
   if (may_hold) w.start_v = solution.v;
+  double up_ms = 0.0;  // when the time of the methods was up
   for (int round = 0;; ++round) {
     const double begin = w.clock.watch.elapsed_ms();
     compile_islands(problem, compile, w.islands);
@@ -555,6 +557,7 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
     start_monitors(problem, settings, solution, warm, round > 0 && !w.clock.expired(), w);
     info.setup_ms += w.clock.watch.elapsed_ms() - begin;
     run_islands(settings, w);
+    if (up_ms == 0.0 && is_cut(w)) up_ms = w.clock.watch.elapsed_ms();
     export_solution(problem, w, solution);
     if (may_hold && hold_islands(w)) export_solution(problem, w, solution);
     count_iterations(w, info);
@@ -563,6 +566,8 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
   }
   solution.info.time_ms = w.clock.watch.elapsed_ms();
   certify(problem, settings, w, solution);
+  constexpr double kForget = 0.9;  // per solve, of times that others had
+  w.after_ms = std::max(up_ms > 0.0 ? w.clock.watch.elapsed_ms() - up_ms : 0.0, kForget * w.after_ms);
   return solution.status;
 }
 
