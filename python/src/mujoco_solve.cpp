@@ -122,6 +122,7 @@ bool solve_step(MujocoSolver& s, bool warm) {
   s.solves = 0;
   if (!warm) s.memory.clear();
   s.workspace.forget_penalties();  // the same state gives the same bits, whatever was solved before
+  s.solution.v = Eigen::Map<const VecX>(s.bound.qvel, s.bound.n);
   recall(s, s.solution);
   solve_with_limits(s, s.solution);
   s.moved.v = s.solution.v;
