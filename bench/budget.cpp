@@ -42,14 +42,6 @@ struct Overrun {
 
   [[nodiscard]] double solved_pct() const { return steps == 0 ? kNaN : 100.0 * solved / steps; }
   [[nodiscard]] double at(double share) const { return ratios.empty() ? kNaN : quantile(ratios, share); }
-
-  void add(const Overrun& other) {
-    ratios.insert(ratios.end(), other.ratios.begin(), other.ratios.end());
-    steps += other.steps;
-    cut += other.cut;
-    solved += other.solved;
-    disturbed += other.disturbed;
-  }
 };
 
 /// Of no steps where somebody interrupts.
@@ -141,7 +133,7 @@ SceneRun run_scene(const CutScene& scene, SolverKind solver, int steps, const Be
 }  // namespace
 
 Report bench_budget(const BenchOptions& options) {
-  const int steps = options.quick ? 60 : 1000;
+  const int steps = options.quick ? 240 : 1000;  // what falls has come down by then
   Report report;
   report.name = "budget";
   report.title = "Almond: a solve ends when its time is up";
@@ -155,7 +147,7 @@ Report bench_budget(const BenchOptions& options) {
   each.name = "scenes";
   each.title = "By scene";
   all.name = "budget";
-  all.title = "Over all scenes";
+  all.title = "The scene that overruns most, of those that are judged";
   each.columns = all.columns = {"scene",      "solver",    "budget [ms]", "least [ms]", "steps",  "cut",
                                 "solved [%]", "disturbed", "median",      "99 %",       "99.9 %", "longest"};
   for (const SolverKind solver : options.solver_kinds()) {
@@ -163,25 +155,23 @@ Report bench_budget(const BenchOptions& options) {
     for (const CutScene& scene : cut_scenes()) runs.push_back(run_scene(scene, solver, steps, options));
     for (std::size_t k = 0; k < kBudgets.size(); ++k) {
       const double budget_ms = kBudgets[k];
-      Overrun sum;
-      double most = 0.0;  // of what the scenes that are judged take at least
+      const SceneRun* worst = nullptr;
       bool complete = true;
       for (const SceneRun& run : runs) {
         complete = complete && k < run.overruns.size();
         if (k >= run.overruns.size()) continue;
         each.rows.push_back(make_row(run.name, solver, budget_ms, run.least_ms, run.overruns[k]));
-        if (!is_judged(budget_ms, run.least_ms)) continue;
-        sum.add(run.overruns[k]);
-        most = std::max(most, run.least_ms);
+        const bool judged = is_judged(budget_ms, run.least_ms) && !run.overruns[k].ratios.empty();
+        if (judged && (worst == nullptr || run.overruns[k].at(0.999) > worst->overruns[k].at(0.999))) worst = &run;
       }
-      if (!complete) continue;  // interrupted: no verdict on all scenes from some
-      all.rows.push_back(make_row("all that are judged", solver, budget_ms, most, sum));
-      if (sum.steps == 0) continue;
-      const double tail = sum.ratios.empty() ? kInfinity : quantile(sum.ratios, 0.999);
-      char claim[120], measured[60];
-      std::snprintf(claim, sizeof claim, "%s ends within %g ms", to_string(solver), budget_ms);
-      std::snprintf(measured, sizeof measured, "%.2f x, %d of %d cut", tail, sum.cut, sum.steps);
-      report.add_claim(claim, "1.2 x the budget at 99.9 %", measured, tail <= kAllowed);
+      if (!complete || worst == nullptr) continue;  // interrupted: no verdict on all scenes from some
+      const Overrun& overrun = worst->overruns[k];
+      all.rows.push_back(make_row(worst->name, solver, budget_ms, worst->least_ms, overrun));
+      char claim[120], measured[120];
+      std::snprintf(claim, sizeof claim, "%s ends within %g ms in every scene", to_string(solver), budget_ms);
+      std::snprintf(measured, sizeof measured, "at most %.2f x (%s), %d of %d cut", overrun.at(0.999),
+                    worst->name.c_str(), overrun.cut, overrun.steps);
+      report.add_claim(claim, "1.2 x the budget at 99.9 %", measured, overrun.at(0.999) <= kAllowed);
     }
   }
   report.tables = {std::move(all), std::move(each)};
