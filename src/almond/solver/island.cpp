@@ -76,9 +76,15 @@ void append_row_data(const ContactProblem& problem, int scalar_index, Island& is
 
 /// Columns up to the last that is not zero.
 int used_columns(const MapConstMatr& J) {
-  auto cols = static_cast<int>(J.cols());
-  while (cols > 0 && J.col(cols - 1).isZero(0.0)) --cols;
-  return cols;
+  const auto cols = static_cast<int>(J.cols());
+  int used = 0;
+  for (Eigen::Index r = 0; r < J.rows(); ++r) {
+    const double* row = J.data() + r * cols;
+    int k = cols;
+    while (k > used && row[k - 1] == 0.0) --k;
+    used = k;
+  }
+  return used;
 }
 
 void clear(Island& island) {

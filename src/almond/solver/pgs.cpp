@@ -159,7 +159,8 @@ void invert_blocks(const Island& island, std::vector<double>& inverse) {
   for (int i = 0; i < island.num_contacts; ++i) {
     const Eigen::Map<const Block> W(&island.W[9 * i]);
     Eigen::Map<Block> G(&inverse[9 * i]);
-    if (W.determinant() > kSingular * std::pow(island.w_bar[i], 3)) {
+    const double w_bar = island.w_bar[i];
+    if (W.determinant() > kSingular * w_bar * w_bar * w_bar) {
       G = W.inverse();
     } else {
       G.setConstant(kNaN);
