@@ -250,6 +250,25 @@ def test_a_body_that_would_be_refused_is_not_asked_for(view, headers, status):
     assert heard.count(b"HTTP/1.1") == 1 and heard.endswith(b"\n")
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH"])
+def test_methods_that_nothing_takes_are_told_so(view, method):
+    """Whether they bring a body or not, which is then no request."""
+    for body in (b"", b"GET / HTTP/1.1\r\n\r\n"):
+        length = f"Content-Length: {len(body)}\r\n" if body else ""
+        for path in ("/", "/api/command"):
+            answer = raw(view, f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\n{length}\r\n".encode() + body)
+            assert answer.startswith(b"HTTP/1.1 405 ") and answer.count(b"HTTP/1.1") == 1
+            assert b"\r\nAllow: GET, HEAD, POST\r\n" in answer and answer.endswith(f"\r\n\r\n{method}: expected GET, HEAD or POST\n".encode())
+
+
+@pytest.mark.parametrize("host, said", [("bad.host.invalid", "cannot be resolved"), ("192.0.2.1", "is no address of this machine"), ("", "cannot be resolved")])
+def test_hosts_that_are_not_ours_are_told_so(host, said):
+    done = subprocess.run([PROGRAM, "view", "tower", "--no-browser", "--host", host], capture_output=True, text=True, timeout=60)
+    if "built without its web page" in done.stderr:
+        pytest.skip("built without the web page (no npm)")
+    assert done.returncode == 2 and f'--host "{host}": {said}' in done.stderr and len(done.stderr.splitlines()) == 1
+
+
 def test_refusals_say_why(view):
     def last_line(answer):
         assert answer.count(b"\r\n\r\n") == 1 and answer.endswith(b"\n"), answer
