@@ -78,6 +78,8 @@ int run_bench(BenchCommandOptions& options) {
   check_output("--json", options.json);
   check_output("--html", options.html);
   check_output("--png", options.png);
+  check_output_folder("--save", options.save);
+  check_output_folder("--replays", options.replays);
   int on_stdout = 0;
   for (const std::string& path : {options.json, options.html, options.png}) on_stdout += path == "-" ? 1 : 0;
   require(on_stdout <= 1, "only one output can go to standard output (-)");
@@ -170,17 +172,19 @@ Action add_bench_command(CLI::App& command) {
   command.add_option("--html", o->html, "write a page with claims, curves and tables");
   command.add_option("--save", o->save,
                      "paper: write its contact problems into this folder, as .npz files; peers: its scenes, as MJCF");
-  command.add_option(
+  const auto add_list = [&command](const char* name, std::vector<std::string>& list, const char* about) {
+    command.add_option(name, list, about)->delimiter(',')->allow_extra_args(false);  // what follows may be a FOLDER
+  };
+  add_list(
       "--part", o->parts,
       "paper: only this part of it: engines, bolt_nut, dishes, robot_tasks, pouring, robot_pouring, "
       "canal_ablation or subadmm_ablation; peers: stacks, cold, spheres, quads, friction, grasp, ball, growth, nut "
-      "or problems; may be repeated");
-  command
-      .add_option("--engines", o->engines,
-                  "peers: only these, separated by commas: almond, mj_default, mj_firm, mj_hard, mj_cg, mj_noslip, "
-                  "drake_lagged, drake_sap, drake_tamsi, bullet50, bullet1000; parts nut and problems: almond, "
-                  "pinocchio-admm, pinocchio-pgs, siconos-nsgs, siconos-nsn, siconos-admm")
-      ->delimiter(',');
+      "or problems; several with commas between them, or one by one");
+  add_list("--engines", o->engines,
+           "peers: only these, with commas between them, or one by one: almond, mj_default, mj_firm, mj_hard, mj_cg, "
+           "mj_noslip, "
+           "drake_lagged, drake_sap, drake_tamsi, bullet50, bullet1000; parts nut and problems: almond, "
+           "pinocchio-admm, pinocchio-pgs, siconos-nsgs, siconos-nsn, siconos-admm");
   command.add_option("--replays", o->replays,
                      "peers: write a page per scene into this folder that plays the engines side by side");
   command.add_option("--png", o->png, "draw profiles and curves (needs rsvg-convert)");

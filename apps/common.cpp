@@ -117,6 +117,16 @@ void check_output(const std::string& option, const std::string& path) {
   std::fclose(made);
 }
 
+void check_output_folder(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  fs::path own = fs::absolute(path).lexically_normal();
+  if (!own.has_filename()) own = own.parent_path();  // of "folder/"
+  const std::string above = own.parent_path().string();
+  require(fs::is_directory(own.parent_path()),
+          option + " " + path + ": the folder " + quote(above) + " does not exist");
+  require(!fs::exists(own) || fs::is_directory(own), option + " " + path + ": is a file, expected a folder");
+}
+
 void write_output(const std::string& path, const std::string& bytes) {
   if (path.empty()) return;
   if (path == "-") {

@@ -23,6 +23,8 @@ inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells count
 /// Throws Error when `path` cannot be written later: its folder is missing or closed, or it is a folder itself. Called
 /// before the work, so that hours are not lost to a typing error. Empty and "-" (standard output) pass.
 void check_output(const std::string& option, const std::string& path);
+/// The same for a folder that is made when there is something to put into it: the one that it lies in must be there.
+void check_output_folder(const std::string& option, const std::string& path);
 /// Throws Error unless a time limit for one solve is finite and positive.
 void check_budget(double budget_ms);
 /// Writes to standard output for "-", else under a temporary name that is then renamed. Empty: nothing.

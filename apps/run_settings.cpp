@@ -168,6 +168,23 @@ std::string ignored_text(const FileNotes& notes) {
   return text;
 }
 
+namespace {
+
+/// A file that is no scene was not meant as the name of one.
+scenes::SceneInfo info_of_name(const std::string& name) {
+  const auto& all = scenes::all_scenes();
+  const bool known = std::any_of(all.begin(), all.end(), [&](const auto& info) { return info.name == name; });
+  std::error_code code;
+  if (known || !std::filesystem::exists(name, code)) return scenes::find_scene(name);
+  require(!std::filesystem::is_directory(name, code), name + ": is a folder, expected a scene or a file of one");
+  require(!is_page(name), name + ": is a replay, which almond view and almond compare take");
+  const std::string ending = std::filesystem::path(name).extension().string();
+  throw Error(name + ": is no scene, robot or replay by its ending" + (ending.empty() ? ", it has none" : "") +
+              "; expected .urdf, .xml, .mjcf or .json, or with almond view .html");
+}
+
+}  // namespace
+
 scenes::LoadedScene make_scene(const SceneArguments& arguments) {
   constexpr double kShortestStep = 1e-9, kLongestStep = 10.0;  // [s]
   require(!arguments.name.empty(), "run: no scene given; almond scenes lists them");
@@ -176,7 +193,7 @@ scenes::LoadedScene make_scene(const SceneArguments& arguments) {
   const bool is_file = scenes::is_scene_file(arguments.name);
   require(is_file || !any_given(arguments.file),
           arguments.name + ": is no file (.urdf, .xml, .mjcf, .json), but an option for files is given");
-  const scenes::SceneInfo info = is_file ? info_of_file(arguments.name) : scenes::find_scene(arguments.name);
+  const scenes::SceneInfo info = is_file ? info_of_file(arguments.name) : info_of_name(arguments.name);
   std::vector<std::pair<std::string, double>> parameters;
   std::vector<std::pair<std::string, std::string>> step_options;
   std::vector<std::string> solver_settings;

@@ -292,9 +292,12 @@ Action add_soak_command(CLI::App& command) {
   expect_whole(
       command.add_option("--steps", o->steps,
                          "in all, repeats not counted (default 1e6); each case has at least 100 of them, or 20 s, with "
-                         "each solver, or its share where there are fewer"));
-  expect_whole(command.add_option("--repeat-steps", o->repeat_steps,
-                                  "of the runs that are repeated with 1, 2 and 4 threads (default 30; 0: none is)"));
+                         "each solver, or its share where there are fewer. Whether memory grows is "
+                         "judged from 100 turns in the second half on; a turn has up to 500 steps"));
+  expect_whole(command.add_option(
+      "--repeat-steps", o->repeat_steps,
+      "of each run that are repeated with 1, 2 and 4 threads (default 30; 0: none is). They come on top of "
+      "--steps, and where a case has few steps they can be three times the work of those"));
   expect_seed(command.add_option("--seed", o->seed, "of the first episode of each case (default 0)"));
   command.add_option("--solver", o->solver_names, "solvers to run (default: auto, canal, subadmm, spn, pgs)");
   expect_file(command.add_option("--json", o->json, "write the figures as JSON (-: standard output)"));

@@ -15,6 +15,7 @@
 #include "almond/load/file_io.hpp"
 #include "almond/view/browser.hpp"
 #include "almond/view/page.hpp"
+#include "almond/view/replay.hpp"
 #include "almond/view/server.hpp"
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
@@ -64,12 +65,18 @@ bool open_browser(const std::string& address) {
   return started;
 }
 
+/// The replays of a file in our own page: whatever else the file holds, scripts say, would run where our pages do.
+std::string page_of_replay(const std::string& file) {
+  const std::vector<std::string> replays = replays_of_page(read_file(file), file);
+  for (const std::string& replay : replays) static_cast<void>(replay_length(replay, file));
+  return make_page(replays);
+}
+
 int run_view(ViewArguments& arguments) {
   std::unique_ptr<Live> live;
   std::string page;
   if (is_page(arguments.scene.name)) {
-    page = read_file(arguments.scene.name);
-    static_cast<void>(replays_of_page(page, arguments.scene.name));
+    page = page_of_replay(arguments.scene.name);
   } else {
     page = page_alone();
     arguments.scene.looks = true;

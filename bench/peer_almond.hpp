@@ -43,7 +43,8 @@ void add_spread(const std::string& name, const std::vector<double>& values, Peer
 [[nodiscard]] PeerRun run_almond(const PeerScene& scene, int steps, double cap_s, bool growth,
                                  const std::string& trail);
 
-/// [N s] about what the peers' loaded steps of cubes and dishes end at; Almond's time to it stands beside that to an exact answer.
+/// [N s] about what the peers' loaded steps of cubes and dishes end at; Almond's time to it stands beside that to an
+/// exact answer.
 inline constexpr double kRoughResidual = 2e-4;
 
 /// Single steps under the wrenches from the settled state, nothing known from before.

@@ -115,7 +115,7 @@ const Engine& find_engine(const std::string& name) {
 }
 
 std::string Interpreters::how(const Engine& engine) {
-  if (engine.package == "siconos") return "not installed: Debian package python3-siconos";
+  if (engine.package == "siconos") return "not installed: Debian packages python3-siconos and python3-numpy";
   if (engine.package == "pin") return "not installed: pip install pin scipy into .venv";
   return "not installed: pip install numpy " + engine.package +
          " into .venv, or name an interpreter in "

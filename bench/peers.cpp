@@ -126,7 +126,7 @@ std::vector<Peer> find_peers(const std::string& selection, std::vector<std::stri
       for (const char* solver : {"nsgs", "nsn", "admm"})
         peers.push_back({std::string("siconos-") + solver, python, script, solver});
     } else {
-      notes.push_back("Siconos is left out (Debian package python3-siconos): " + why);
+      notes.push_back("Siconos is left out (Debian packages python3-siconos and python3-numpy): " + why);
     }
   }
   if (selection == "all" || selection == "pinocchio") {

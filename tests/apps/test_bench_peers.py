@@ -213,7 +213,10 @@ def test_an_error_is_one_line(tmp_path):
     (["--part", "bals"], "no part"), (["--engines", "mj_frim"], "did you mean mj_firm"), (["some_folder"], "cannot read this folder"),
     (["--engines", "drake_sap", "--part", "cold"], "none of --engines takes part in it; expected some of almond, mj_default"),
     (["--engines", "mj_firm", "--part", "nut"], "measured against almond"), (["--engines", "siconos-nsgs", "--part", "ball"], "none of --engines takes part"),
-    (["--peers", "none"], "no effect"), (["--files-only"], "no effect"), (["/", "--part", "ball"], "expected --part problems"), (["--save", "/dev/null/x"], "cannot make this folder"), (["--replays", "/dev/null/x"], "cannot make this folder")])
+    (["--peers", "none"], "no effect"), (["--files-only"], "no effect"), (["/", "--part", "ball"], "expected --part problems"), (["--engines", "almond", "some_folder"], "some_folder: cannot read this folder"), (["--part", "problems", "some_folder"], "some_folder: cannot read this folder"),
+    (["--engines", "almond,mj_hard", "--engines", "mj_frim"], "did you mean mj_firm"),
+    (["--save", "/dev/null/x"], 'the folder "/dev/null" does not exist'), (["--save", "/nope/x/"], 'the folder "/nope" does not exist'),
+    (["--replays", "/nope/a/b"], 'the folder "/nope/a" does not exist'), (["--replays", "/dev/null"], "is a file, expected a folder")])
 def test_what_does_not_exist_is_said_at_once(almond, words, said):
     result = almond("bench", "peers", "--quick", *words, timeout=60)
     assert result.code == 2 and said in result.err

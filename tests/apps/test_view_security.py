@@ -1,6 +1,7 @@
 """The live page lets nobody in: it listens on this machine alone, knows its own name, reads no more than it said it would,
 serves nothing but itself, and wants a token where others can reach it."""
 
+import base64
 import gzip
 import http.client
 import os
@@ -17,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("ALMOND_PROGRAM", str(ROOT / "build" / "almond"))
 
 
-def start(*words):
-    process = subprocess.Popen([PROGRAM, "view", "tower", "--no-browser", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(*words, shown="tower"):
+    process = subprocess.Popen([PROGRAM, "view", shown, "--no-browser", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     address = process.stdout.readline().strip()
     if not address:
         pytest.skip(process.communicate()[1])
@@ -249,6 +250,25 @@ def test_a_body_that_would_be_refused_is_not_asked_for(view, headers, status):
     assert heard.count(b"HTTP/1.1") == 1 and heard.endswith(b"\n")
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH"])
+def test_methods_that_nothing_takes_are_told_so(view, method):
+    """Whether they bring a body or not, which is then no request."""
+    for body in (b"", b"GET / HTTP/1.1\r\n\r\n"):
+        length = f"Content-Length: {len(body)}\r\n" if body else ""
+        for path in ("/", "/api/command"):
+            answer = raw(view, f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\n{length}\r\n".encode() + body)
+            assert answer.startswith(b"HTTP/1.1 405 ") and answer.count(b"HTTP/1.1") == 1
+            assert b"\r\nAllow: GET, HEAD, POST\r\n" in answer and answer.endswith(f"\r\n\r\n{method}: expected GET, HEAD or POST\n".encode())
+
+
+@pytest.mark.parametrize("host, said", [("bad.host.invalid", "cannot be resolved"), ("192.0.2.1", "is no address of this machine"), ("", "cannot be resolved")])
+def test_hosts_that_are_not_ours_are_told_so(host, said):
+    done = subprocess.run([PROGRAM, "view", "tower", "--no-browser", "--host", host], capture_output=True, text=True, timeout=60)
+    if "built without its web page" in done.stderr:
+        pytest.skip("built without the web page (no npm)")
+    assert done.returncode == 2 and f'--host "{host}": {said}' in done.stderr and len(done.stderr.splitlines()) == 1
+
+
 def test_refusals_say_why(view):
     def last_line(answer):
         assert answer.count(b"\r\n\r\n") == 1 and answer.endswith(b"\n"), answer
@@ -383,3 +403,61 @@ def test_page_has_a_policy(tmp_path):
     policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1]
     assert "default-src 'none'" in policy and re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}'(;|$)", policy)
     assert "unsafe-eval" not in policy and text.index("Content-Security-Policy") < text.index("<script")
+
+
+OPEN, CLOSE = '<script type="application/x-almond-replay">', "</script>"
+EVIL = "<script>document.title='EVIL3'</script>"
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory):
+    """A page of ours, and the block of data in it."""
+    page = tmp_path_factory.mktemp("replay") / "page.html"
+    done = subprocess.run([PROGRAM, "run", "tower", "--steps", "3", "--replay", page], capture_output=True, text=True, timeout=60)
+    if "built without its web page" in done.stderr:
+        pytest.skip("built without the web page (no npm)")
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    begin = text.index(OPEN)
+    return text, text[begin:text.index(CLOSE, begin) + len(CLOSE)]
+
+
+def foreign(block):
+    return f"<html><head></head><body onload=\"document.title='EVIL3'\">{EVIL}{block}{EVIL}</body></html>{EVIL}"
+
+
+def test_of_a_foreign_replay_only_the_data_are_served(replay, tmp_path):
+    """Its scripts would run at our address: what is served is our own page with those data, to the last byte."""
+    ours, block = replay
+    page = tmp_path / "evil.html"
+    for text in (foreign(block), ours.replace("<head>", "<head>" + EVIL), ours):
+        page.write_text(text)
+        process, address = start(shown=page)
+        try:
+            status, _, body = ask(int(address.rstrip("/").rsplit(":", 1)[1]))
+            assert status == 200 and body.decode() == ours
+        finally:
+            end(process)
+
+
+def test_of_a_foreign_replay_only_the_data_are_compared(replay, tmp_path):
+    ours, block = replay
+    page, both = tmp_path / "evil.html", tmp_path / "both.html"
+    page.write_text(foreign(block))
+    subprocess.run([PROGRAM, "compare", page, page, "--replay", both], check=True, capture_output=True, timeout=60)
+    assert both.read_text() == ours.replace(block, block + block)
+
+
+def test_damaged_replays_are_told_at_the_terminal(replay, tmp_path):
+    data = replay[1][len(OPEN):-len(CLOSE)]
+    unpacked = gzip.decompress(base64.b64decode(data))
+    page = tmp_path / "page.html"
+
+    def packed(what):
+        return base64.b64encode(gzip.compress(what)).decode()
+
+    for damaged in (data[: len(data) // 2], EVIL[:-9], "H4sI", packed(b"EVIL3"), packed(b"almondR2" + unpacked[8:]), packed(unpacked[:12] + b"{" * 100 + unpacked[112:]), ""):
+        page.write_text(foreign(OPEN + damaged + CLOSE))
+        done = subprocess.run([PROGRAM, "view", page, "--no-browser"], capture_output=True, text=True, timeout=20)
+        assert done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1, done.stderr
+        assert str(page) in done.stderr and ("damaged" in done.stderr or "expected" in done.stderr)

@@ -1,5 +1,7 @@
 // Files are found where ROS users keep them, in the order of the search, and what is missing is told with every place.
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 
 #include "almond/load/asset_path.hpp"
@@ -91,15 +93,19 @@ TEST_F(AssetPath, FilesOutsideTheTreeAreRefused) {
   const std::string mesh = put("home/robots/arm/meshes/m.stl");
   fs::create_directories(path("home/robots/arm/urdf"));
   const std::string urdf = "home/robots/arm/urdf";
-  for (const std::string& name : {secret, "file://" + secret, std::string("../../../secret.stl"),
-                                  std::string("secret.stl"), std::string("x/../../../../secret.stl")}) {
+  for (const std::string& name :
+       {secret, "file://" + secret, std::string("../../../secret.stl"), std::string("x/../../../../secret.stl")}) {
     const std::string error = error_of(name, urdf);
     EXPECT_TRUE(contains(error, "lies outside " + path("home/robots/arm") + ", ")) << name << "\n" << error;
     EXPECT_TRUE(contains(error, "--search")) << error;
   }
-  // A package's name is no way to folders that are none.
+  // Folders above the tree, and a package's name that is one of a folder which is none: nobody looks there.
   put("home/documents/letter.stl");
-  EXPECT_TRUE(contains(error_of("package://documents/letter.stl", urdf), "lies outside"));
+  for (const char* name : {"secret.stl", "package://documents/letter.stl"}) {
+    const std::string error = error_of(name, urdf);
+    EXPECT_TRUE(contains(error, "is not there; looked for " + path(urdf)) && contains(error, "search folder")) << error;
+    EXPECT_FALSE(contains(error, path("home/secret.stl")) || contains(error, path("home/documents"))) << error;
+  }
   // A link that leads out.
   fs::create_symlink(secret, path("home/robots/arm/meshes/link.stl"));
   EXPECT_TRUE(contains(error_of("../meshes/link.stl", urdf), "lies outside"));
@@ -111,6 +117,32 @@ TEST_F(AssetPath, FilesOutsideTheTreeAreRefused) {
   ::setenv("ALMOND_TRUSTED_FOLDERS", ("/nowhere:" + path("home")).c_str(), 1);
   EXPECT_EQ(find("../../../secret.stl", urdf), secret);
   ::unsetenv("ALMOND_TRUSTED_FOLDERS");
+}
+
+TEST_F(AssetPath, WhatIsOutsideIsNotTold) {
+  put("home/secret.stl");
+  put("home/folder/f.stl");
+  const std::string urdf = "home/robots/arm/urdf";
+  put(urdf + "/arm.urdf");
+  fs::create_directory_symlink(path("home"), path("home/robots/arm/up"));
+  fs::create_symlink(path("home/secret.stl"), path("home/robots/arm/there.stl"));
+  fs::create_symlink(path("home/secre.stl"), path("home/robots/arm/nowhere.stl"));
+  // The same words, but for the name, whether a file is there, one of nearly that name, a folder, a device or nothing.
+  const auto answer = [&](const std::string& name) {
+    const std::string error = error_of(name, urdf);
+    return error.substr(std::min(error.find("\" "), error.size()));
+  };
+  const std::string refusal = answer(path("home/secret.stl"));
+  EXPECT_EQ(refusal.find("\" lies outside " + path("home/robots/arm") + ", "), 0U) << refusal;
+  for (const std::string& name :
+       {path("home/secre.stl"), path("home/folder"), path("nowhere/x.stl"), std::string("/etc/shadw"),
+        std::string("/etc/shadow"), std::string("/dev/zero"), "file://" + path("home/secre.stl"),
+        std::string("../../../secre.stl"), std::string("../../../folder"), std::string("../../../nowhere/x.stl"),
+        std::string("../up/secret.stl"), std::string("../up/secre.stl"), std::string("../up/folder"),
+        std::string("../there.stl"), std::string("../nowhere.stl")})
+    EXPECT_EQ(answer(name), refusal) << name;
+  EXPECT_EQ(answer("secret.stl").find("home/secret"), std::string::npos);
+  EXPECT_EQ(answer("secre.stl").find("secret"), std::string::npos);
 }
 
 TEST_F(AssetPath, TreeIsThePackage) {
@@ -126,7 +158,7 @@ TEST_F(AssetPath, TreeIsThePackage) {
   const std::string installed = put("lib/site-packages/suite/textures/t.stl");
   fs::create_directories(path("lib/site-packages/suite/arenas"));
   EXPECT_EQ(find("../textures/t.stl", "lib/site-packages/suite/arenas"), installed);
-  EXPECT_TRUE(contains(error_of("../../../../secret.stl", "lib/site-packages/suite/arenas"), "is not there"));
+  EXPECT_TRUE(contains(error_of("../../../../secret.stl", "lib/site-packages/suite/arenas"), "lies outside"));
 }
 
 TEST_F(AssetPath, MissingFilesAreToldWithEveryPlace) {
@@ -137,7 +169,7 @@ TEST_F(AssetPath, MissingFilesAreToldWithEveryPlace) {
     EXPECT_TRUE(contains(error, path(place))) << place << "\n" << error;
   EXPECT_TRUE(contains(error, "did you mean \"Link_1.STL\"")) << error;
   EXPECT_TRUE(contains(error, "expected a search folder that holds \"arm\"")) << error;
-  EXPECT_TRUE(contains(error_of("file:///nowhere/x.stl", "ws"), "looked for /nowhere/x.stl"));
+  EXPECT_TRUE(contains(error_of("file://" + path("ws/x.stl"), "ws"), "looked for " + path("ws/x.stl")));
 }
 
 TEST_F(AssetPath, OddNamesAreRefused) {
@@ -154,9 +186,11 @@ TEST_F(AssetPath, OddNamesAreRefused) {
   EXPECT_TRUE(contains(error_of(std::string(5000, 'a'), "ws"), "is no file name"));
   EXPECT_TRUE(contains(error_of(std::string(4000, 'a'), "ws"), "is not there"));
   EXPECT_EQ(error_of("p", "ws"), "\"p\": " + path("ws/p") + " is a folder, expected a file");
+  ASSERT_EQ(::mkfifo(path("ws/pipe.stl").c_str(), 0600), 0);
+  EXPECT_EQ(error_of("pipe.stl", "ws"),
+            "\"pipe.stl\": " + path("ws/pipe.stl") + " is a device or a pipe, expected a file");
   fs::create_symlink("/dev/zero", path("ws/zero.stl"));
-  EXPECT_EQ(error_of("zero.stl", "ws"),
-            "\"zero.stl\": " + path("ws/zero.stl") + " is a device or a pipe, expected a file");
+  EXPECT_TRUE(contains(error_of("zero.stl", "ws"), "lies outside"));
   const std::string broken = error_of("a\n\x1b[31mb.stl", "ws");
   EXPECT_TRUE(contains(broken, "/a??[31mb.stl")) << broken;
   EXPECT_EQ(broken.find_first_of("\n\x1b"), std::string::npos) << broken;

@@ -434,6 +434,7 @@ TEST(Urdf, WrongValuesAreRefusedWithTheirLine) {
   wrong(link("base", mass("heavy")), "urdf:2: link \"base\": ");
   wrong(link("base", "<collision><geometry><sphere radius=\"-1\"/></geometry></collision>"), "urdf:2: ");
   wrong(link("base", "<collision><geometry><torus radius=\"1\"/></geometry></collision>"), "torus");
+  wrong(link("base&#x80;"), "urdf:2: link \"base&#x80;\": cannot be read, its name is no UTF-8 text");
   const std::string two = link("base") + link("a");
   wrong(two + joint("j", "revolute", "base", "a", "<limit lower=\"2\" upper=\"1\" effort=\"1\" velocity=\"1\"/>"),
         "urdf:4: joint \"j\": limits 2 to 1, expected the lower one first");

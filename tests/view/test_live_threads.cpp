@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -191,6 +192,44 @@ TEST(Live, NonsenseIsRefusedAndChangesNothing) {
         R"({"type":"drag","body":0,"local":[0,0,0],"target":[0,0,1e300]})"})
     EXPECT_THROW(live.post(text), Error) << text;
   wait_for(live, [](const Json& s) { return s["step"] > 10; });
+}
+
+TEST(Live, RefusalsNameFieldValueAndRange) {
+  Live live(make_world);
+  const auto error_of = [&live](const char* text) -> std::string {
+    try {
+      live.post(text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  const double dt = control(live, "dt");
+  EXPECT_EQ(error_of(R"({"type":"set","name":"dt","value":-1})"),
+            "command set \"dt\": -1 is out of range, expected 0.0001 to 0.02 s");
+  EXPECT_EQ(error_of(R"({"type":"set","name":"speed","value":1e300})"),
+            "command set \"speed\": 1e+300 is out of range, expected 0.05 to 4 x");
+  EXPECT_EQ(error_of(R"({"type":"step","count":1e18})"), "command step: no such field, \"count\"");
+  EXPECT_EQ(error_of(R"({"type":"drag","body":0,"local":[0,0,0],"target":[0,0,-2e6]})"),
+            "command drag: target [0,0,-2000000.0] is out of range, expected at most 1e+06 m from the origin");
+  for (const char* text :
+       {R"({"type":"set","name":"dt","value":1e300})", R"({"type":"set","name":"budget_ms","value":-0.001})",
+        R"({"type":"set","name":"drive0","value":1e9})"})
+    EXPECT_TRUE(error_of(text).find(" is out of range, expected ") != std::string::npos) << text;
+  EXPECT_EQ(control(live, "dt"), dt);
+}
+
+TEST(Live, EndsOfSlidersAreTakenAsThePageRoundsThem) {
+  Live live(make_world);
+  live.post(R"({"type":"pause"})");
+  const auto sliders = Json::parse(live.controls())["sliders"];
+  for (const Json& slider : sliders)
+    for (const char* end : {"min", "max"}) {
+      char rounded[32];
+      std::snprintf(rounded, sizeof rounded, "%.6g", slider[end].get<double>());
+      const std::string name = slider["name"];
+      EXPECT_NO_THROW(live.post(R"({"type":"set","name":")" + name + R"(","value":)" + rounded + "}")) << name;
+    }
 }
 
 TEST(Live, ManyThreadsAtOnce) {

@@ -85,20 +85,34 @@ bool is_robot_package(const fs::path& folder) {
   return is_file(folder / "package.xml") || folder.filename().string().ends_with("_description");
 }
 
+/// Where a link points whose end is not there, which is looked at in no other way; else the path itself.
+fs::path end_of_links(const fs::path& path) {
+  constexpr int kMaxLinks = 40;
+  std::error_code code;
+  fs::path at = path;
+  for (int i = 0; i < kMaxLinks && !fs::exists(at, code) && fs::is_symlink(at, code); ++i)
+    at = (at.parent_path() / fs::read_symlink(at, code)).lexically_normal();
+  return at;
+}
+
 struct Search {
   const std::string& name;
   const std::string& folder;
   const std::vector<std::string>& search;
-  std::vector<fs::path> tried;
-  std::optional<fs::path> found, outside;  // outside: it is there, but the robot file may not name it
-  fs::path package = {};                   // the one that is looked into
+  std::vector<fs::path> tried;    // where the robot file may name files
+  std::vector<fs::path> outside;  // where it may not: what is there is not its business
+  std::optional<fs::path> found;
+  fs::path package = {};  // the one that is looked into
 
   void look(const fs::path& path) {
     const fs::path normal = path.lexically_normal();
-    if (found || std::find(tried.begin(), tried.end(), normal) != tried.end()) return;
-    tried.push_back(normal);
-    if (!is_file(normal)) return;
-    (may_read(normal, folder, search) || in_package(normal) ? found : outside) = normal;
+    const auto known = [&](const std::vector<fs::path>& paths) {
+      return std::find(paths.begin(), paths.end(), normal) != paths.end();
+    };
+    if (found || known(tried) || known(outside)) return;
+    const bool allowed = may_name(normal) && may_name(end_of_links(normal));
+    (allowed ? tried : outside).push_back(normal);
+    if (allowed && is_file(normal)) found = normal;
   }
 
   void look_in_package(const fs::path& above, const std::string& name_of_package, const fs::path& rest) {
@@ -108,6 +122,8 @@ struct Search {
     if (!found && is_package(above, name_of_package)) look(above / rest);
     package.clear();
   }
+
+  [[nodiscard]] bool may_name(const fs::path& path) const { return may_read(path, folder, search) || in_package(path); }
 
   /// In a package beside the robot's own, or around it.
   [[nodiscard]] bool in_package(const fs::path& path) const {
@@ -131,9 +147,23 @@ struct Search {
     return {};
   }
 
+  /// It is named within the tree and lies elsewhere.
+  [[nodiscard]] bool is_link_of_tree(const fs::path& path) const {
+    const fs::path tree = tree_of(folder);
+    return std::mismatch(tree.begin(), tree.end(), path.begin(), path.end()).first == tree.end();
+  }
+
+  void refuse(const fs::path& path) const {
+    for (const fs::path& end : {path, end_of_links(path)}) check_may_read(end, name, folder, search);
+  }
+
   [[nodiscard]] std::string result(const std::string& expected) const {
     if (found) return found->string();
-    if (outside) check_may_read(*outside, name, folder, search);
+    // Nowhere within the tree, or there by a link that leads out of it.
+    const auto link =
+        std::find_if(outside.begin(), outside.end(), [&](const fs::path& path) { return is_link_of_tree(path); });
+    if (tried.empty() && !outside.empty()) refuse(outside.front());
+    if (link != outside.end()) refuse(*link);
     for (const fs::path& path : tried) {
       std::error_code code;
       const fs::file_status there = fs::status(path, code);

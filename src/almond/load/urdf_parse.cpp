@@ -191,6 +191,10 @@ std::string make_text_for_urdfdom(const std::string& text, const Outline& outlin
   return out;
 }
 
+/// urdfdom has it under another name.
+constexpr const char* kNameLost =
+    ": cannot be read, its name is no UTF-8 text; expected one without such bytes and &#...;";
+
 /// Keeps what urdfdom would print.
 class Listener : public console_bridge::OutputHandler {
  public:
@@ -394,14 +398,14 @@ UrdfDocument parse_urdf(const std::string& text, const std::string& place) {
   std::map<std::string, int> links, joints;
   for (const auto& [element, name] : by_line(outline.links)) {
     const urdf::LinkConstSharedPtr link = model->getLink(name);
-    require(link != nullptr, outline.at(element) + "link " + quote(name) + ": cannot be read");
+    require(link != nullptr, outline.at(element) + "link " + quote(name) + kNameLost);
     links[name] = static_cast<int>(document.links.size());
     document.links.push_back(to_link(*link, outline));
   }
   for (const auto& [element, name] : by_line(outline.joints)) joints.emplace(name, static_cast<int>(joints.size()));
   for (const auto& [element, name] : by_line(outline.joints)) {
     const urdf::JointConstSharedPtr joint = model->getJoint(name);
-    require(joint != nullptr, outline.at(element) + "joint " + quote(name) + ": cannot be read");
+    require(joint != nullptr, outline.at(element) + "joint " + quote(name) + kNameLost);
     document.joints.push_back(to_joint(*joint, outline, links, joints));
   }
   read_gazebo(elements, text, place, document);

@@ -3,10 +3,16 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <memory>
 #include <optional>
+
+#include "almond/base/check.hpp"
+#include "almond/base/text.hpp"
 
 namespace almond {
 namespace {
@@ -48,6 +54,23 @@ bool is_everywhere(const std::string& host) {
   if (const std::optional<in_addr> v4 = parse_ipv4(host)) return v4->s_addr == INADDR_ANY;
   if (const std::optional<in6_addr> v6 = parse_ipv6(host)) return IN6_IS_ADDR_UNSPECIFIED(&*v6) != 0;
   return false;
+}
+
+void check_host(const std::string& host) {
+  addrinfo wanted{}, *found = nullptr;
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_PASSIVE;
+  const int failure = getaddrinfo(host.c_str(), "0", &wanted, &found);
+  require(failure == 0, "--host " + quote(host) + ": cannot be resolved (" + gai_strerror(failure) +
+                            "), expected an address of this machine");
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(found, freeaddrinfo);
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    const int trial = ::socket(each->ai_family, each->ai_socktype, each->ai_protocol);
+    const bool own = trial >= 0 && ::bind(trial, each->ai_addr, each->ai_addrlen) == 0;
+    if (trial >= 0) ::close(trial);
+    if (own) return;
+  }
+  throw Error("--host " + quote(host) + ": is no address of this machine");
 }
 
 std::string in_brackets(const std::string& host) {

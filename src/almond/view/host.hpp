@@ -9,6 +9,8 @@ namespace almond {
 [[nodiscard]] bool is_loopback(const std::string& host);
 /// Whether it stands for all addresses of this machine: 0.0.0.0, :: in any spelling.
 [[nodiscard]] bool is_everywhere(const std::string& host);
+/// Throws Error unless it is, or names, an address of this machine.
+void check_host(const std::string& host);
 /// As it stands in an address of the web: [::1].
 [[nodiscard]] std::string in_brackets(const std::string& host);
 /// An address of this machine that others can reach; localhost where it has none.

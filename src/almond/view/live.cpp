@@ -51,6 +51,15 @@ void append(const double* values, Eigen::Index count, const char* format, std::s
   }
 }
 
+/// The page rounds what it sends to six digits, which may lie past an end of its slider by as much.
+void check_range(const Slider& slider, double value) {
+  constexpr double kRounding = 1e-5;
+  require(
+      value >= slider.min - kRounding * std::abs(slider.min) && value <= slider.max + kRounding * std::abs(slider.max),
+      "command set " + quote(slider.name) + ": " + to_text(value) + " is out of range, expected " +
+          to_text(slider.min) + " to " + to_text(slider.max) + (slider.unit.empty() ? "" : " " + slider.unit));
+}
+
 }  // namespace
 
 struct Live::Impl {
@@ -371,11 +380,12 @@ void Live::post(const std::string& text) {
     if (command.kind == Command::Kind::kSet && command.name == "solver") {
       static_cast<void>(solver_from_string(command.text));
     } else if (command.kind == Command::Kind::kSet) {
-      std::vector<std::string> names = {"solver"};
-      for (const Slider& slider : impl_->sliders()) names.push_back(slider.name);
-      require(std::find(names.begin(), names.end(), command.name) != names.end(),
-              "command set " + quote(command.name) + ": no such control");
+      const std::vector<Slider> sliders = impl_->sliders();
+      const auto slider =
+          std::find_if(sliders.begin(), sliders.end(), [&](const Slider& s) { return s.name == command.name; });
+      require(slider != sliders.end(), "command set " + quote(command.name) + ": no such control");
       require(command.text.empty(), "command set " + quote(command.name) + ": expected a number");
+      check_range(*slider, command.value);
     } else if (command.kind == Command::Kind::kDrag) {
       require(command.drag.body >= 0 && command.drag.body < impl_->simulation->model().num_bodies(),
               "command drag: no body " + std::to_string(command.drag.body));

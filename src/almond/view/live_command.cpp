@@ -1,9 +1,12 @@
 #include "almond/view/live_command.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
@@ -14,6 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kLongestName = 64;
+constexpr double kFarthest = 1e6;  // [m]
 
 Vec3 read_point(const Json& json, const char* field) {
   require(json.contains(field) && json[field].is_array() && json[field].size() == 3,
@@ -23,8 +27,19 @@ Vec3 read_point(const Json& json, const char* field) {
     require(json[field][k].is_number(), std::string("command drag: ") + field + " holds something else than numbers");
     point[k] = json[field][k].get<double>();
   }
-  require(point.allFinite() && point.cwiseAbs().maxCoeff() < 1e6, "command drag: a point is out of range");
+  require(point.allFinite() && point.cwiseAbs().maxCoeff() <= kFarthest,
+          std::string("command drag: ") + field + " " + json[field].dump() + " is out of range, expected at most " +
+              to_text(kFarthest) + " m from the origin");
   return point;
+}
+
+/// What is not understood is not passed over: it was meant to do something.
+void check_fields(const Json& json, std::initializer_list<std::string_view> known) {
+  for (const auto& [field, value] : json.items()) {
+    if (field == "type" || field == "viewer") continue;
+    require(std::find(known.begin(), known.end(), field) != known.end(),
+            "command " + json["type"].get<std::string>() + ": no such field, " + quote(field));
+  }
 }
 
 }  // namespace
@@ -42,6 +57,12 @@ Command parse_command(const std::string& text) {
                                      ": expected play, pause, step, reset, set, defaults, drag or release");
   Command command;
   command.kind = found->second;
+  if (command.kind == Command::Kind::kSet)
+    check_fields(json, {"name", "value"});
+  else if (command.kind == Command::Kind::kDrag)
+    check_fields(json, {"body", "local", "target"});
+  else
+    check_fields(json, {});
   if (command.kind == Command::Kind::kSet) {
     require(json.contains("name") && json["name"].is_string() && json.contains("value"),
             "command set: expected a \"name\" and a \"value\"");

@@ -250,6 +250,10 @@ struct Server::Impl {
       return false;
     }
     if (!has_token(request)) return refuse(401, "open the address that almond view printed, with its token\n");
+    if (request.method != "GET" && request.method != "HEAD" && request.method != "POST") {
+      response.set_header("Allow", "GET, HEAD, POST");
+      return refuse(405, request.method + ": expected GET, HEAD or POST\n");
+    }
     // The library would unpack it, and its limits are for what is packed.
     if (request.has_header("Content-Encoding"))
       return refuse(415,
@@ -370,6 +374,7 @@ struct Server::Impl {
 
   void bind(int wanted) {
     require(wanted >= 0 && wanted <= 65535, "--port " + std::to_string(wanted) + ": expected 0 to 65535");
+    check_host(host);
     const int first = wanted > 0 ? wanted : kFirstPort, tried = wanted > 0 ? 1 : kTriedPorts;
     for (int candidate = first; candidate < first + tried; ++candidate) {
       if (!server.bind_to_port(host, candidate)) continue;
@@ -379,7 +384,7 @@ struct Server::Impl {
     }
     throw Error("cannot listen at " + host + ", port " + std::to_string(first) +
                 (tried > 1 ? " to " + std::to_string(first + tried - 1) : "") +
-                ": taken, or no address of this machine; try --port or --host");
+                ": taken, or not for this user; try another --port");
   }
 };
 
