@@ -94,6 +94,29 @@ TEST(Shock, WhatTouchesNoGroundIsLeftAlone) {
   EXPECT_FALSE(stop_approach(one.island(), one.lambda.data(), measured, ws));
 }
 
+/// A joint at its limit and nothing else, as a robot in the air has it: nothing to stop, and no contacts to share by.
+TEST(Shock, RowsWithoutContactsAreNoApproach) {
+  ContactProblem problem;
+  problem.add_subsystem(MatX::Identity(2, 2), VecX::Constant(2, -1.0));
+  const SideInput side{0, MatX::Identity(1, 2)};
+  problem.add_hard(0.0, {side});
+  OneIsland one(problem);
+  MeasureWorkspace measured;
+  measure(one.island(), one.lambda.data(), measured);
+  ShockWorkspace ws;
+  EXPECT_FALSE(stop_approach(one.island(), one.lambda.data(), measured, ws));
+
+  Settings settings;
+  settings.warm_start = true;
+  settings.budget_ms = 1e-6;
+  Workspace workspace;
+  Solution solution;
+  solution.lambda.setZero(problem.num_rows());
+  solution.v.setZero(problem.num_dofs());
+  solve(problem, settings, workspace, solution);
+  testing::expect_finite(solution);
+}
+
 /// A budget of almost nothing: the tower would fall through itself, and stands.
 TEST(Shock, SolveThatIsCutOffLetsNothingApproach) {
   const ContactProblem problem = scenes::make_tower(40, 1000.0).problem;

@@ -42,9 +42,8 @@ double Monitor::observe(const double* lambda) {
 
 Residuals Monitor::measure_best(MeasureWorkspace& out) {
   if (!last_is_best_) return measure(*island_, best_.data(), out);
-  last_is_best_ = false;  // its v and w are no longer here
-  std::swap(measure_.v, out.v);
-  std::swap(measure_.w, out.w);
+  out.v = measure_.v;
+  out.w = measure_.w;
   return last_;
 }
 

@@ -98,6 +98,7 @@ std::pair<double, double> push(const Island& island, int i, int layer, const dou
 
 bool stop_approach(const Island& island, const double* lambda, const MeasureWorkspace& measured, ShockWorkspace& ws,
                    double time_ms) {
+  if (island.num_contacts == 0) return false;  // joint limits alone
   const Stopwatch watch;
   const int late_sweeps = std::max(kLateSweeps, kLatePushes / island.num_contacts);
   find_layers(island, lambda, measured.w.data(), ws);
