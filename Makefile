@@ -18,6 +18,7 @@ export CMAKE_C_COMPILER_LAUNCHER ?= ccache
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= true
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 endif
 
 sources = $(shell find src scenes bench apps tests -name '*.cpp' -o -name '*.hpp')
@@ -141,7 +142,7 @@ format: setup-test ## Format all C++ sources
 
 tidy: setup ## Run clang-tidy (naming, common mistakes)
 	@tools/setup tidy
-	@cmake --preset release -B build/tidy -DCMAKE_UNITY_BUILD=OFF >/dev/null
+	@cmake --preset release -B build/tidy -DCMAKE_UNITY_BUILD=OFF -DALMOND_PCH=OFF >/dev/null
 	@find src scenes bench apps -name '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build/tidy
 
 clean: ## Remove the build folders and .venv

@@ -2,6 +2,7 @@
 
 include(CheckCXXCompilerFlag)
 include(GNUInstallDirs)
+include(${CMAKE_CURRENT_LIST_DIR}/AlmondPrecompiled.cmake)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -46,6 +47,8 @@ if(ALMOND_WERROR)
   endif()
 endif()
 
+almond_make_precompiled(library)
+
 # almond_add_library(NAME FOLDER [RECURSE] [PUBLIC targets...] [PRIVATE targets...] [INCLUDE dir])
 # A static library of FOLDER/*.cpp; header-only while the folder has no sources. INCLUDE is the include root, src/ by default.
 function(almond_add_library name folder)
@@ -64,6 +67,7 @@ function(almond_add_library name folder)
                                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${name} PUBLIC ${arg_PUBLIC} PRIVATE $<BUILD_INTERFACE:almond_flags> ${arg_PRIVATE})
     target_compile_features(${name} PUBLIC cxx_std_20)
+    almond_precompile(${name} library)
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${arg_INCLUDE}>

@@ -142,7 +142,9 @@ TEST(WorkerPool, ManyShortLivedPools) {
   }
 }
 
-#ifndef __SANITIZE_THREAD__  // which lets no child of a process with threads start one
+// Sanitizers take none of their own locks while a process forks (GCC 12), so that a child may wait for one for ever, and
+// ThreadSanitizer lets no such child start threads.
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 TEST(WorkerPool, WorksInAForkedChildAndInItsParentAfterwards) {
   const auto runs = [](WorkerPool& pool) {
     std::array<int, 12> x{};
@@ -155,8 +157,6 @@ TEST(WorkerPool, WorksInAForkedChildAndInItsParentAfterwards) {
     return true;
   };
   auto pool = std::make_unique<WorkerPool>(3), idle = std::make_unique<WorkerPool>(3);  // not used by the child
-  // Both, so that no thread is starting while the process forks: AddressSanitizer's locks of that moment would stay
-  // locked in the child.
   EXPECT_TRUE(runs(*pool) && runs(*idle));
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -170,7 +170,7 @@ TEST(WorkerPool, WorksInAForkedChildAndInItsParentAfterwards) {
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_TRUE(runs(*pool));
 }

@@ -98,7 +98,7 @@ TEST(Shock, WhatTouchesNoGroundIsLeftAlone) {
 TEST(Shock, RowsWithoutContactsAreNoApproach) {
   ContactProblem problem;
   problem.add_subsystem(MatX::Identity(2, 2), VecX::Constant(2, -1.0));
-  const SideInput side{0, MatX::Identity(1, 2)};
+  const SideInput side{0, MatX::Identity(1, 2), -1, {}};
   problem.add_hard(0.0, {side});
   OneIsland one(problem);
   MeasureWorkspace measured;
