@@ -142,8 +142,8 @@ TEST(WorkerPool, ManyShortLivedPools) {
   }
 }
 
-// Sanitizers take none of their own locks while a process forks (GCC 12), so that a child may wait for one for ever, and
-// ThreadSanitizer lets no such child start threads.
+// Sanitizers take none of their own locks while a process forks (GCC 12), so that a child may wait for one for ever,
+// and ThreadSanitizer lets no such child start threads.
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 TEST(WorkerPool, WorksInAForkedChildAndInItsParentAfterwards) {
   const auto runs = [](WorkerPool& pool) {
