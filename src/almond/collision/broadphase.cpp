@@ -266,8 +266,8 @@ void find_pairs(const BroadphaseInput& input, BroadphaseWorkspace& w, std::vecto
     search_again(input, w);
   }
   if (!w.leavers.empty()) {
-    sort_pairs(count, w.near, w.begin, pairs);
-    w.near.swap(pairs);
+    w.found = w.near;
+    sort_pairs(count, w.found, w.begin, w.near);
   }
 
   pairs.clear();
@@ -285,7 +285,7 @@ void find_pairs(const BroadphaseInput& input, BroadphaseWorkspace& w, std::vecto
     if (input.boxes[pair.first].overlaps(input.boxes[pair.second])) pairs.push_back(pair);
   }
   if (std::is_sorted(pairs.begin(), pairs.end())) return;  // planes come first in most models
-  w.found.swap(pairs);
+  w.found = pairs;
   sort_pairs(count, w.found, w.begin, pairs);
 }
 

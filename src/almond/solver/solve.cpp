@@ -377,7 +377,7 @@ void observe_start(bool warm, IslandScratch& s) {
   if (start <= 1.0) return;
   s.zero.assign(s.lambda.size(), 0.0);
   const double cold = s.monitor.observe(s.zero.data());
-  if (warm && !(start <= cold)) std::swap(s.lambda, s.zero);
+  if (warm && !(start <= cold)) std::fill(s.lambda.begin(), s.lambda.end(), 0.0);
 }
 
 /// Whether solves are steps that must end in time, by methods that are of little use when they are cut off.
