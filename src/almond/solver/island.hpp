@@ -81,6 +81,7 @@ struct IslandWorkspace {
   std::vector<Island> islands;  // capacity only grows; the first `count` are valid
   int count = 0;
   std::vector<int> parent, island_of, node_of, row_of, fill;
+  std::vector<char> left_out;        // contacts that take no part
   std::vector<int> free_subsystems;  // touched by no constraint
   std::vector<double> scratch;
 };
