@@ -149,7 +149,8 @@ TEST(Detect, PointsAreSortedAndComplete) {
 }
 
 TEST(Detect, FiltersAreRespected) {
-  const auto count = [](std::uint32_t group_b, std::uint32_t mask_b, bool exclude) {
+  CollisionWorkspace workspace;  // of all: what it remembers of one model is not to hold for the next
+  const auto count = [&](std::uint32_t group_b, std::uint32_t mask_b, bool exclude) {
     ModelBuilder builder;
     const int a = builder.add_solid("a", Sphere{0.5}, 1.0, Pose());
     BodySpec spec;
@@ -165,12 +166,16 @@ TEST(Detect, FiltersAreRespected) {
     builder.add_geom(geom);
     if (exclude) builder.exclude(a, b);
     const World world{builder.build(), {Pose(), make_translation(0.5, 0.0, 0.0)}, std::vector<GeomMotion>(2)};
-    return detect(world).points.size();
+    Contacts contacts;
+    detect_contacts(world.model, world.X_WG, world.motion, {}, workspace, contacts);
+    return contacts.points.size();
   };
   EXPECT_EQ(count(1, 0xffffffffU, false), 1U);
   EXPECT_EQ(count(1, 2, false), 0U);
+  EXPECT_EQ(count(1, 0xffffffffU, false), 1U);
   EXPECT_EQ(count(0, 0xffffffffU, false), 0U);
   EXPECT_EQ(count(1, 0xffffffffU, true), 0U);
+  EXPECT_EQ(count(1, 0xffffffffU, false), 1U);
 }
 
 TEST(Detect, MarginIsATenthOfASmallRadius) {

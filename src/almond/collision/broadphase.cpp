@@ -123,6 +123,11 @@ void add_pair(int i, int k, std::vector<std::pair<int, int>>& found) {
   found.emplace_back(std::min(i, k), std::max(i, k));
 }
 
+/// Links of one robot lie close together for ever: what may not collide is left out before it is looked at again.
+bool may_meet(const BroadphaseInput& input, int i, int k) {
+  return input.model == nullptr || may_collide(*input.model, i, k);
+}
+
 /// Pairs of the items of a leaf with those of all leaves of `others` from node `start` on.
 void query(const Forest& forest, const Node& leaf, const Forest& others, int start,
            std::vector<std::pair<int, int>>& found) {
@@ -184,6 +189,7 @@ void search(const BroadphaseInput& input, BroadphaseWorkspace& w) {
     query(w.moving, leaf, w.moving, at + 1, w.near);
     query(w.moving, leaf, w.standing, 0, w.near);
   }
+  std::erase_if(w.near, [&](const auto& pair) { return !may_meet(input, pair.first, pair.second); });
 }
 
 /// Pairs of `fat` boxes where only a few changed: those of the others stay, and the few meet all.
@@ -194,7 +200,7 @@ void search_again(const BroadphaseInput& input, BroadphaseWorkspace& w) {
     for (int k = 0; k < count; ++k) {
       if (!w.fat[k].overlaps(w.fat[i]) || w.has_box[k] == 0 || k == i) continue;
       if ((w.left[k] != 0 && k < i) || (input.fixed[i] != 0 && input.fixed[k] != 0)) continue;
-      add_pair(i, k, w.near);
+      if (may_meet(input, i, k)) add_pair(i, k, w.near);
     }
   }
 }
@@ -248,11 +254,12 @@ void find_pairs(const BroadphaseInput& input, BroadphaseWorkspace& w, std::vecto
   constexpr std::size_t kFew = 64;  // that meet all others sooner than a search from nothing ends
   const std::size_t count = input.boxes.size();
   const bool same =
-      w.fat.size() == count && w.fixed == input.fixed && w.has_box.size() == count &&
+      w.fat.size() == count && w.rules == input.rules && w.fixed == input.fixed && w.has_box.size() == count &&
       std::all_of(input.planes.begin(), input.planes.end(),
                   [&](const BroadphaseInput::HalfSpace& plane) { return w.has_box[plane.geom] == 0; }) &&
       std::count(w.has_box.begin(), w.has_box.end(), 0) == static_cast<std::ptrdiff_t>(input.planes.size());
   if (!same) {
+    w.rules = input.rules;
     w.fixed = input.fixed;
     w.has_box.assign(count, 1);
     for (const auto& plane : input.planes) w.has_box[plane.geom] = 0;
@@ -278,7 +285,7 @@ void find_pairs(const BroadphaseInput& input, BroadphaseWorkspace& w, std::vecto
       const Aabb& box = input.boxes[k];
       // The corner deepest in the half-space.
       const Vec3 corner = (plane.n.array() > 0.0).select(box.lower, box.upper);
-      if (plane.n.dot(corner) <= plane.offset) add_pair(k, plane.geom, pairs);
+      if (plane.n.dot(corner) <= plane.offset && may_meet(input, k, plane.geom)) add_pair(k, plane.geom, pairs);
     }
   }
   for (const auto& pair : w.near) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "almond/base/pose.hpp"
+#include "almond/model/model.hpp"
 #include "almond/model/shape.hpp"
 #include "almond/model/surface_tree.hpp"
 
@@ -28,9 +29,11 @@ struct BroadphaseInput {
     Vec3 n;         // unit, out of the half-space
     double offset;  // points with nᵀx <= offset lie inside; margins included
   };
-  std::vector<Aabb> boxes;          // (geoms) margins and motion included; ignored for half-spaces
-  std::vector<std::uint8_t> fixed;  // (geoms) 1: cannot move; two such geoms make no pair
-  std::vector<HalfSpace> planes;    // geoms without a box, by index; two such geoms make no pair
+  std::vector<Aabb> boxes;           // (geoms) margins and motion included; ignored for half-spaces
+  std::vector<std::uint8_t> fixed;   // (geoms) 1: cannot move; two such geoms make no pair
+  std::vector<HalfSpace> planes;     // geoms without a box, by index; two such geoms make no pair
+  const Model* model = nullptr;      // where there is one, geoms that may not collide make no pair;
+  std::vector<std::uint32_t> rules;  // and all that this depends on
 };
 
 /// Scratch; grows on first use.
@@ -58,10 +61,11 @@ struct BroadphaseWorkspace {
   Forest moving, standing;
   std::vector<int> geoms;                    // those of the forest to be built
   std::vector<std::uint8_t> fixed, has_box;  // (geoms) that `fat` and `near` were made for
+  std::vector<std::uint32_t> rules;          // likewise
   std::vector<Aabb> fat, then;               // (geoms) boxes that searches saw, and those of the last call
   std::vector<std::uint8_t> left;            // (geoms) whether the box left its fat one,
   std::vector<int> leavers;                  // and which did
-  std::vector<std::pair<int, int>> near;     // whose fat boxes overlap; sorted
+  std::vector<std::pair<int, int>> near;     // that may meet, whose fat boxes overlap; sorted
   std::vector<std::pair<int, int>> found;    // unsorted
   std::vector<int> begin;                    // (geoms + 1) ranges of the first geom
 };

@@ -36,9 +36,24 @@ bool is_fixed(const Model& model, const Geom& geom) {
   return geom.body < 0 || model.bodies[static_cast<std::size_t>(geom.body)].weld < 0;
 }
 
+/// All that may_collide() looks at: another model in the same place, with boxes where those of the last one were, is
+/// told from it by this.
+void list_rules(const Model& model, std::vector<std::uint32_t>& rules) {
+  rules.clear();
+  const auto add = [&](auto... values) { (rules.push_back(static_cast<std::uint32_t>(values)), ...); };
+  for (const Geom& geom : model.geoms) add(geom.group, geom.mask, geom.body);
+  for (const Body& body : model.bodies) add(body.weld, body.parent);
+  for (const auto& [a, b] : model.excluded) add(a, b);
+  add(model.excluded.size());
+  for (const auto& [a, b] : model.included) add(a, b);
+  for (const GeomPair& pair : model.pairs) add(pair.a, pair.b);
+}
+
 void fill_input(const Model& model, const std::vector<Pose>& X_WG, const std::vector<GeomMotion>& motion,
                 const CollisionOptions& options, BroadphaseInput& input) {
   const std::size_t count = model.geoms.size();
+  input.model = &model;
+  list_rules(model, input.rules);
   input.boxes.resize(count);
   input.fixed.resize(count);
   input.planes.clear();
@@ -142,7 +157,6 @@ void detect_contacts(const Model& model, const std::vector<Pose>& X_WG, const st
   for (const auto& [i, k] : impl.pairs) {
     if (impl.most > 0 && contacts.points.size() + contacts.spare.size() > impl.most) return;
     if (!among.empty() && among[i] == 0 && among[k] == 0) continue;
-    if (!may_collide(model, i, k)) continue;
     const Geom &a = model.geoms[i], &b = model.geoms[k];
     PairOptions pair{pair_margin(a, b, motion[i], motion[k], options),
                      options.max_points_per_pair,
