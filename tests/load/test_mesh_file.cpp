@@ -125,6 +125,20 @@ TEST_F(MeshFile, ShowsDaeNodesAsOftenAsTheyAreNamed) {
   EXPECT_TRUE(contains(error_of(put("loop.dae", text)), "without end"));
 }
 
+/// Each node shows the next one twice, and the last one a geometry without triangles many times: 2^25 times in all.
+TEST_F(MeshFile, DaeNodesThatDoubleAreRefused) {
+  std::string text = "<COLLADA><library_nodes>";
+  for (int i = 0; i < 16; ++i) {
+    const std::string next = R"(<instance_node url="#n)" + std::to_string(i + 1) + R"("/>)";
+    text += R"(<node id="n)" + std::to_string(i) + R"(">)" + next + next + "</node>";
+  }
+  text += R"(<node id="n16">)";
+  for (int i = 0; i < 512; ++i) text += R"(<instance_geometry url="#g"/>)";
+  text += R"(</node></library_nodes><library_geometries><geometry id="g"/></library_geometries><library_visual_scenes>
+    <visual_scene><node><instance_node url="#n0"/></node></visual_scene></library_visual_scenes></COLLADA>)";
+  EXPECT_TRUE(contains(error_of(put("double.dae", text)), "without end, expected 1000000"));
+}
+
 TEST_F(MeshFile, ConcavePolygonsKeepTheirShape) {
   // An L of area 3 with a corner that a fan about the first one would cut across.
   FileNotes notes;

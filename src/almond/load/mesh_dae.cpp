@@ -18,8 +18,8 @@
 namespace almond {
 namespace {
 
-constexpr std::size_t kMaxTriangles = 50'000'000;  // a mesh may be shown many times
-constexpr int kMaxNodes = 1'000'000, kMaxDepth = 200;
+constexpr std::size_t kMaxTriangles = 10'000'000;      // a mesh may be shown many times
+constexpr int kMaxShown = 1'000'000, kMaxDepth = 200;  // nodes and what is in them, as often as they are shown
 
 using Transform = Eigen::Affine3d;
 
@@ -76,8 +76,9 @@ class Reader {
   [[nodiscard]] int target(int element, const char* attribute) const {
     const std::string* url = elements_[element].attribute(attribute);
     const auto found = url == nullptr || url->empty() || (*url)[0] != '#' ? ids_.end() : ids_.find(url->substr(1));
-    require(found != ids_.end(), at(element) + attribute + " is " + quote(url == nullptr ? "" : *url) +
-                                     ", expected # and the id of an element");
+    if (found == ids_.end())
+      throw Error(at(element) + attribute + " is " + quote(url == nullptr ? "" : *url) +
+                  ", expected # and the id of an element");
     return found->second;
   }
 
@@ -133,7 +134,10 @@ class Reader {
   }
 
   void add_node(int node, const Transform& X_above, int depth) {
-    require(depth < kMaxDepth && ++nodes_ < kMaxNodes, at(node) + "nodes show each other without end, expected a tree");
+    shown_ += 1 + static_cast<int>(children_[node].size());
+    if (depth >= kMaxDepth || shown_ > kMaxShown)  // n lines show up to 2^n of them
+      throw Error(at(node) + "nodes show each other without end, expected " + std::to_string(kMaxShown) +
+                  " of them and their parts at most, in " + std::to_string(kMaxDepth) + " levels");
     const Transform X = X_above * transform_of(node);
     for (const int i : children_[node]) {
       const std::string& name = elements_[i].name;
@@ -151,8 +155,8 @@ class Reader {
     auto found = geometries_.find(geometry);
     if (found == geometries_.end()) found = geometries_.emplace(geometry, read_geometry(geometry)).first;
     const TriangleSoup& from = found->second;
-    require(soup_.triangles.size() + from.triangles.size() <= kMaxTriangles,
-            path_ + ": more than " + std::to_string(kMaxTriangles) + " triangles, expected fewer");
+    if (soup_.triangles.size() + from.triangles.size() > kMaxTriangles)
+      throw Error(path_ + ": more than " + std::to_string(kMaxTriangles) + " triangles, expected fewer");
     const int first = static_cast<int>(soup_.vertices.size());
     for (const Vec3& p : from.vertices) soup_.vertices.emplace_back(X * p);
     const bool mirrored = X.linear().determinant() < 0.0;
@@ -270,7 +274,7 @@ class Reader {
   std::unordered_map<std::string, int> ids_;
   std::map<int, TriangleSoup> geometries_;  // by element
   TriangleSoup soup_;
-  int nodes_ = 0;
+  int shown_ = 0;
 };
 
 }  // namespace
