@@ -120,6 +120,7 @@ void say_scene(const PeerPart& part, const PeerRuns& runs, const std::string& sc
   options.say(line + (std::isnan(ratio.middle) ? "" : "  ratio " + to_text(ratio)));
 }
 
+constexpr int kCases = 30;          // of loaded steps
 constexpr double kQuickMs = 120e3;  // what is not done by then is left out of a quick run
 
 /// Why an engine is spared its next scene; empty: it is not.
@@ -133,8 +134,9 @@ std::string why_not(const Engine& engine, const RunOptions& run, const PeerRuns&
   return "";
 }
 
-/// Almond and the rival in turn, so that both meet the same machine; false: not once. Long runs are not repeated, as
-/// they see enough of it.
+/// Almond and the rival in turn, so that both meet the same machine, with nothing between the steps; false: not once.
+/// Long runs are not repeated: they see enough of the machine, and what is looked at between long steps costs those
+/// nothing to speak of.
 bool repeat_passes(const PeerPart& part, const std::string& scene, RunOptions how, Bench& bench, PeerRuns& runs) {
   constexpr int kPasses = 3;
   constexpr double kLongMs = 20e3;  // of the first pass of both, the referee's work included
@@ -146,7 +148,7 @@ bool repeat_passes(const PeerPart& part, const std::string& scene, RunOptions ho
   const auto own = find("almond"), rival = find(part.rival);
   if (!part.timed || own == runs.end() || rival == runs.end() || own->took_ms + rival->took_ms > kLongMs) return false;
   how.again = true;
-  for (int pass = 2; pass <= kPasses; ++pass) {
+  for (int pass = 1; pass <= kPasses; ++pass) {
     if (bench.options.stopped() || (bench.options.quick && bench.watch.elapsed_ms() > kQuickMs)) break;
     bench.options.progress(std::string(part.name) + ", " + scene + ": pass " + std::to_string(pass) + " of " +
                            std::to_string(kPasses));
@@ -323,8 +325,7 @@ Report bench_peers(const BenchOptions& options) {
     for (const std::string& scene : part.scenes)
       if (!contains(names, scene)) names.push_back(scene);
   const TemporaryFolder folder;
-  const std::map<std::string, PeerScene> scenes =
-      export_scenes(interpreters, names, options.quick ? 10 : 30, folder.path());
+  const std::map<std::string, PeerScene> scenes = export_scenes(interpreters, names, kCases, folder.path());
   save_scenes(scenes, options.save);
   report.tables.push_back(engine_table(engines, interpreters));
   std::set<std::string> missing;

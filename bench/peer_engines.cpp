@@ -118,8 +118,7 @@ std::string Interpreters::how(const Engine& engine) {
   if (engine.package == "siconos") return "not installed: Debian packages python3-siconos and python3-numpy";
   if (engine.package == "pin") return "not installed: pip install pin scipy into .venv";
   return "not installed: pip install numpy " + engine.package +
-         " into .venv, or name an interpreter in "
-         "ALMOND_PEERS_PYTHON";
+         " into .venv (make peers), or name an interpreter in ALMOND_PEERS_PYTHON";
 }
 
 namespace {
@@ -147,9 +146,11 @@ Interpreters find_interpreters() {
     const auto at = told.find(python);
     return at != told.end() ? at->second : told.emplace(python, ask_versions(python)).first->second;
   };
-  for (const std::string& python :
-       {from_environment("ALMOND_PEERS_PYTHON", ""), find_python(), std::string("python3")}) {
+  const std::string named = from_environment("ALMOND_PEERS_PYTHON", "");
+  for (const std::string& python : {named, find_own_python(), std::string("python3")}) {
     const Json& versions = ask(python);
+    require(python.empty() || python != named || versions.is_object(),
+            "ALMOND_PEERS_PYTHON is " + quote(named) + ", expected a Python interpreter with NumPy");
     if (versions.is_object() && found.numpy.empty()) found.numpy = python;
     for (const char* package : {"mujoco", "drake", "pybullet"}) note_version(package, versions, python, found);
   }
@@ -160,9 +161,10 @@ Interpreters find_interpreters() {
 
 std::map<std::string, PeerScene> export_scenes(const Interpreters& interpreters, const std::vector<std::string>& names,
                                                int cases, const std::string& folder) {
-  require(!interpreters.numpy.empty(),
-          "bench peers: no Python with NumPy: pip install numpy mujoco into .venv, or name an interpreter in "
-          "ALMOND_PEERS_PYTHON");
+  require(
+      !interpreters.numpy.empty(),
+      "bench peers: no Python with NumPy: make peers, or pip install numpy mujoco into .venv, or name an interpreter "
+      "in ALMOND_PEERS_PYTHON");
   std::vector<std::string> command = {interpreters.numpy, script(), "export", folder, std::to_string(cases)};
   command.insert(command.end(), names.begin(), names.end());
   const ProcessResult result = run_process(command, 120e3);

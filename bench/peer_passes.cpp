@@ -31,14 +31,13 @@ std::string to_text(const Spread& spread) {
 }
 
 void add_pass(const PeerRun& again, PeerRun& run) {
-  if (run.passes.empty()) run.passes.push_back(run.figures);
   run.passes.push_back(again.figures);
   for (auto& [figure, value] : run.figures) {
     if (!is_time(figure)) continue;
     std::vector<double> values;
     for (const auto& pass : run.passes)
       if (const auto found = pass.find(figure); found != pass.end()) values.push_back(found->second);
-    value = median(values);
+    if (!values.empty()) value = median(values);
   }
 }
 

@@ -20,7 +20,7 @@ struct Spread {
 /// "0.82x (0.79 to 0.86)"; "-" where there is no number.
 [[nodiscard]] std::string to_text(const Spread& spread);
 
-/// Keeps the figures of another pass; the times of the run become medians over its passes.
+/// Keeps the figures of a pass that did nothing but step; the times of the run become medians over such passes.
 void add_pass(const PeerRun& again, PeerRun& run);
 
 /// A figure of one run by that of another: the ratio of the medians, and the spread of the ratios pass by pass, between

@@ -3,7 +3,7 @@
   peer_run.py engines OUT                                 which engines this interpreter has: {"mujoco": "4.0.0" or null, ...}
   peer_run.py export FOLDER CASES SCENE...                SCENE.xml, SCENE.npz (random wrenches), scenes.json
   peer_run.py run ENGINE SCENE SECONDS CAP OUT            SECONDS of simulation (0: all), at most CAP seconds of wall clock
-  peer_run.py again ENGINE SCENE SECONDS CAP OUT          the same once more for its times: no poses, no referee
+  peer_run.py again ENGINE SCENE SECONDS CAP OUT          the same once more for its times: nothing but steps
   peer_run.py cold ENGINE SCENE CASES OUT                 single steps under random wrenches from a settled state
   peer_run.py judge SCENE IN.npz OUT                      the referee, for poses and contacts of a run made elsewhere
 """
@@ -90,12 +90,13 @@ def run(engine, name, seconds, cap, out, again=False):
     steps = min(round(float(seconds) / peer_scenes.DT) or scene["steps"], scene["steps"])
     made = importlib.import_module(MODULES[engine.split("_")[0].rstrip("0123456789")]).Run(scene, engine)
     growth = scene["kind"] == "growth"
+    bare = growth or again  # what is looked at between two steps pushes the next one's data out of the caches
     poses, cpu, wall, laws, splits = [made.poses()], [], [], [], []
     begin = time.perf_counter()
     every = max(1, steps // SAMPLES)
     look = 1 if getattr(made, "judges_every_step", False) else max(1, steps // LOOKS)
     for k in range(steps):
-        if k % every == every - 1 and hasattr(made, "split"):
+        if not again and k % every == every - 1 and hasattr(made, "split"):
             splits.append(made.split())
         if hasattr(made, "push"):
             made.push()
@@ -103,9 +104,9 @@ def run(engine, name, seconds, cap, out, again=False):
         made.step()
         cpu.append(1e-6 * (time.thread_time_ns() - start))
         wall.append(1e-6 * (time.perf_counter_ns() - start_wall))
-        if not growth:
+        if not bare:
             poses.append(made.poses())
-        if not growth and k % look == look - 1:
+        if not bare and k % look == look - 1:
             laws.append(made.judge())
             if k % every == every - 1 and hasattr(made, "scaled"):
                 laws[-1]["scaled"] = made.scaled()

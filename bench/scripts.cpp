@@ -23,10 +23,12 @@ std::string from_environment(const char* name, const std::string& otherwise) {
   return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
-std::string find_python() {
+std::string find_own_python() {
   const fs::path checkout = fs::path(find_script("peers_pinocchio.py")).parent_path().parent_path();
-  return from_environment("ALMOND_PINOCCHIO_PYTHON", (checkout / ".venv/bin/python").string());
+  return (checkout / ".venv/bin/python").string();
 }
+
+std::string find_python() { return from_environment("ALMOND_PINOCCHIO_PYTHON", find_own_python()); }
 
 std::string find_siconos_python() { return from_environment("ALMOND_SICONOS_PYTHON", "/usr/bin/python3"); }
 

@@ -10,6 +10,9 @@ namespace almond::bench {
 
 [[nodiscard]] std::string from_environment(const char* name, const std::string& otherwise);
 
+/// That of the checkout's .venv; may not be there.
+[[nodiscard]] std::string find_own_python();
+
 /// ALMOND_PINOCCHIO_PYTHON, or that of the checkout's .venv; may not be there.
 [[nodiscard]] std::string find_python();
 
