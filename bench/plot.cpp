@@ -41,7 +41,8 @@ std::string number(double value) {
 /// Enough digits to read a value off the page.
 std::string data_number(double value) {
   char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.3g", value);
+  const bool plain = std::abs(value) >= 1e3 && std::abs(value) < 1e6;
+  std::snprintf(buffer, sizeof buffer, plain ? "%.0f" : "%.3g", value);
   return buffer;
 }
 
@@ -143,7 +144,7 @@ std::vector<Tick> make_ticks(const Scale& scale) {
 }
 
 struct Frame {
-  double left = 50, right = 12, top = 26, bottom = 38;
+  double left = 50, right = 16, top = 26, bottom = 38;
 };
 
 std::string draw_axes(const Plot& plot, const Scale& x, const Scale& y) {
