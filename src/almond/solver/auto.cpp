@@ -32,7 +32,6 @@ constexpr double kSlip = 1e-7;        // [m/s]
 constexpr double kSlipByGoal = 10.0;  // less may be what the tolerance left
 constexpr double kSlides = 0.01;      // [m/s] before: what bears and slides is not expected to hold
 constexpr double kSlidBefore = 0.3;   // of the speed now: slid already
-constexpr double kManyRows = 8.0;     // rows per dof that make first-order methods crawl
 
 enum class Approach : std::uint8_t { kNone, kScratch, kSubAdmm, kCanal };
 
@@ -47,8 +46,6 @@ bool has_trees(const Island& island) {
   constexpr int kBody = 6;
   return std::any_of(island.nodes.begin(), island.nodes.end(), [](const Node& node) { return node.dofs > kBody; });
 }
-
-bool has_many_rows(const Island& island) { return island.rows > kManyRows * island.num_dofs; }
 
 Approach choose(const Island& island, const AutoOptions& options, int round, const Monitor& monitor,
                 const AutoWorkspace& ws) {

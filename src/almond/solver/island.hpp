@@ -76,6 +76,12 @@ struct Island {
   [[nodiscard]] int row_index(int constraint) const { return constraint - num_contacts; }
 };
 
+/// So many rows per dof that first-order methods crawl, and Newton steps are cheap beside their iterations.
+[[nodiscard]] inline bool has_many_rows(const Island& island) {
+  constexpr double kManyRows = 8.0;
+  return island.rows > kManyRows * island.num_dofs;
+}
+
 /// Scratch of the compilation; kept so that a second call of the same size allocates nothing.
 struct IslandWorkspace {
   std::vector<Island> islands;  // capacity only grows; the first `count` are valid

@@ -74,6 +74,7 @@ constexpr double kShortTime = 0.05;        // [ms] per constraint: a budget belo
 constexpr int kFirstSweeps = 32;           // a step begins with sweeps,
 constexpr double kFirstShare = 0.2;        // in this share of its time at most,
 constexpr double kSweepShare = 0.3;        // keeps a share of its time for more at the end,
+constexpr double kCrawlShare = 0.1;        // only this part of both where sweeps crawl and Newton steps are cheap,
 constexpr double kNewtonTime = 0.002;      // [ms] per constraint: a few Newton steps; with less, it has sweeps only,
 constexpr double kStopShare = 0.1;         // and one to stop what approaches and for the clock's own delays: as long
 constexpr double kMostStopShare = 0.4;     // as it took the last time, but at least and at most these
@@ -429,20 +430,21 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
     s.monitor.trace(s.lambda.data(), 0);
   }
   const bool hurry = is_short_of_time(settings, island);
+  const double sweeps = takes_newton_steps(settings) && has_many_rows(island) ? kCrawlShare : 1.0;
   const double end = s.monitor.deadline_ms;
   const auto take_share = [&](double share) {
     const double now = w.clock.watch.elapsed_ms();
     if (end > 0.0) s.monitor.deadline_ms = now + share * (end - now);
   };
   if (hurry && round == 0 && !s.monitor.solved()) {
-    take_share(kFirstShare);
+    take_share(sweeps * kFirstShare);
     sweep(island, kFirstSweeps, s);
   }
   // No time for a method to come to anything: sweeps have it all.
   const double left = (end > 0.0 ? end : w.clock.budget_ms) - w.clock.watch.elapsed_ms();
   const bool sweeps_only =
       hurry && (left <= 0.0 || (takes_newton_steps(settings) && left < kNewtonTime * island.num_constraints));
-  if (hurry) take_share(1.0 - kSweepShare);
+  if (hurry) take_share(1.0 - sweeps * kSweepShare);
   s.status = s.monitor.solved() ? Status::kSolved
              : sweeps_only      ? Status::kTimeBudget
                                 : solve_island(island, settings, round, pool, s);
