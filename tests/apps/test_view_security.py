@@ -6,6 +6,7 @@ import gzip
 import http.client
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -18,8 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("ALMOND_PROGRAM", str(ROOT / "build" / "almond"))
 
 
-def start(*words, shown="tower"):
-    process = subprocess.Popen([PROGRAM, "view", shown, "--no-browser", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(*words, shown="tower", **options):
+    process = subprocess.Popen([PROGRAM, "view", shown, "--no-browser", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
     address = process.stdout.readline().strip()
     if not address:
         pytest.skip(process.communicate()[1])
@@ -126,6 +127,34 @@ def test_headers_that_decide_come_once(view, name):
     for values in ((right[name], wrong[name]), (wrong[name], right[name]), (right[name], right[name])):
         answer = post(*values)
         assert answer.startswith(b"HTTP/1.1 400 ") and answer.endswith(f"\r\n\r\n{name}: expected once\n".encode()), values
+
+
+UNREADABLE = "expected a request of HTTP/1.1 that can be read: a head of lines `Name: value`, and no Range\n"
+
+
+@pytest.mark.parametrize("path", ["/", "/nothing"])
+def test_heads_that_can_be_read_in_two_ways_are_refused(view, path):
+    """And Range, which nothing here needs."""
+    for header in ("Range: bytes=0-9", "Range: bytes=0-,0-", "rAnGe:bytes=0-1", "Range: lines=1", "Range:", "Host : example.org", "Host\t: example.org", " Host: example.org",
+                   " example.org", "\texample.org", "Host", ": example.org", "Host: example.org\nA: b", "H\0st: example.org"):
+        answer = raw(view, f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\n{header}\r\nConnection: close\r\n\r\n".encode())
+        assert answer.startswith(b"HTTP/1.1 400 ") and answer.endswith(b"\r\n\r\n" + UNREADABLE.encode()), header
+    assert ask(view, "/api/controls", Range_Unit="none")[0] == 200
+
+
+def test_many_ranges_take_no_memory():
+    """Of 2601 ranges the page would be put together as often, in memory: some GB."""
+    process, address = start(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)))
+    try:
+        port = int(address.rstrip("/").rsplit(":", 1)[1])
+        for parts in ("0-," * 2600 + "0-", "-," * 4000 + "-"):
+            answer = raw(port, f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nRange: bytes={parts}\r\n\r\n".encode())
+            assert answer.startswith(b"HTTP/1.1 400 ") and answer.endswith(UNREADABLE.encode())
+        assert ask(port)[0] == 200
+        most = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+        assert most is None or int(most[1]) < 500_000
+    finally:
+        end(process)
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "identity"])
@@ -278,7 +307,7 @@ def test_refusals_say_why(view):
     assert last_line(raw(view, b"GET /nothing HTTP/1.1\r\n" + head + b"\r\n")) == "no such page or call\n"
     long = b"POST /api/command HTTP/1.1\r\n" + head + b"Content-Type: application/json\r\nContent-Length: 70000\r\n\r\n" + b"x" * 70000
     assert last_line(raw(view, long)) == "expected a body of at most 65536 bytes\n"
-    assert last_line(raw(view, b"nonsense\r\n\r\n")) == "expected a request of HTTP/1.1 that can be read\n"
+    assert last_line(raw(view, b"nonsense\r\n\r\n")) == UNREADABLE
     for text in ("-1", "", "x", "1.5", "99999999999999999999"):
         status, _, body = ask(view, "/api/problem.npz?step=" + text)
         assert status == 400 and body.decode() == f'step "{text}": expected a whole number of at least 0\n'

@@ -36,6 +36,7 @@ void read_input(const std::string& input) {
   constexpr std::size_t kMost = 4000;
   const std::string answer = all.server.rehearse(with_host(input, host(all)), kMost);
   check(answer.empty() || answer.compare(0, 7, "HTTP/1.") == 0, "an answer is one of HTTP");
+  check(answer.find(" 206 ") != 8, "nobody gets parts of an answer");
   const bool named = input.find("HOST") != std::string::npos || input.find(host(all)) != std::string::npos ||
                      input.find("localhost") != std::string::npos || input.find("::1") != std::string::npos;
   check(named || answer.find(" 200 ") != 8, "who does not name this server gets nothing");
@@ -62,8 +63,13 @@ std::vector<std::string> make_seeds() {
           "Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08",
       "GET /api/controls" + head + "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n\r\n",
       "GET /../../etc/passwd" + head + "\r\n",
+      "GET /api/controls HTTP/1.1\r\nHost : example.org\r\nHost: HOST\r\n\r\n",
+      "GET /api/controls" + head + " folded\r\n\r\n",
       "GET /api/problem.npz?step=3" + head + "Range: bytes=0-10,20-30\r\nAccept-Encoding: gzip\r\n\r\n",
   };
+  std::string parts = "0-";
+  for (int i = 0; i < 2600; ++i) parts += ",0-";
+  seeds.push_back("GET /" + head + "Range: bytes=" + parts + "\r\n\r\n");
   for (const char* path : {"/", "/api/scene", "/api/controls", "/api/step", "/api/stream", "/?token=x"})
     seeds.push_back(std::string("GET ") + path + head + "Cookie: a=b; almond_1=2\r\n\r\n");
   return seeds;

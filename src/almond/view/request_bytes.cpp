@@ -4,7 +4,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <string_view>
+#include <cctype>
+#include <utility>
 
 namespace almond {
 namespace {
@@ -19,6 +20,32 @@ int left_ms(Slots::Time began, std::chrono::milliseconds all) {
 }
 
 }  // namespace
+
+bool HeadCheck::pass(std::string_view bytes) {
+  return part_ == Part::kBody || std::all_of(bytes.begin(), bytes.end(), [this](char c) { return take(c); });
+}
+
+bool HeadCheck::take(char c) {
+  const char before = std::exchange(last_, c);
+  if (part_ == Part::kBody) return true;
+  if (part_ == Part::kName && (c == '\r' || before == '\r')) {  // the empty line
+    if (c == '\n') part_ = Part::kBody;
+    return before == (c == '\n' ? '\r' : '\n');
+  }
+  if (part_ == Part::kName && c == ':') {
+    part_ = Part::kValue;
+    return !name_.empty() && name_ != "range";
+  }
+  if (part_ == Part::kName) {
+    name_ += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return c > ' ' && c < 0x7f;
+  }
+  if (c != '\n') return true;
+  const bool whole = before == '\r' || part_ == Part::kRequestLine;  // of its first line the library judges itself
+  part_ = Part::kName;
+  name_.clear();
+  return whole;
+}
 
 ssize_t RequestBytes::read(char* to, std::size_t size) {
   if (at_ == got_) {

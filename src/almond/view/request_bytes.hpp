@@ -8,6 +8,8 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <string>
+#include <string_view>
 
 #include "almond/view/slots.hpp"
 
@@ -16,6 +18,22 @@ namespace almond {
 inline constexpr std::size_t kLargestCommand = 65536;                    // bytes
 inline constexpr std::size_t kLargestRequest = kLargestCommand + 16384;  // bytes, with all headers
 inline constexpr std::chrono::seconds kSlowestRequest{10};               // from its first byte to its last
+
+/// Reads a request's head along. Refused is what the library would leave out without a word, so that others may read
+/// the request differently: lines that are no `Name: value`, folded ones and spaces before the colon among them. So is
+/// Range: the library takes several MB of stack to read one, and answers it in memory, each of its parts anew.
+class HeadCheck {
+ public:
+  /// False where the head is refused.
+  bool pass(std::string_view bytes);
+
+ private:
+  bool take(char c);
+
+  enum class Part { kRequestLine, kName, kValue, kBody } part_ = Part::kRequestLine;
+  std::string name_;  // in small letters
+  char last_ = '\0';
+};
 
 class RequestBytes {
  public:

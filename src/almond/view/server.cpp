@@ -72,7 +72,15 @@ class Connection : public httplib::Stream {
   void get_local_ip_and_port(std::string& ip, int& port) const { set_nowhere(ip, port); }
   [[nodiscard]] socket_t socket() const { return INVALID_SOCKET; }
 
+ protected:
+  /// What was read, or -1 where the head has what is refused.
+  ssize_t judge(const char* bytes, ssize_t count) {
+    return count <= 0 || head_.pass({bytes, static_cast<std::size_t>(count)}) ? count : -1;
+  }
+
  private:
+  HeadCheck head_;
+
   static void set_nowhere(std::string& ip, int& port) {
     ip.clear();
     port = 0;
@@ -85,7 +93,7 @@ class Request : public Connection {
   Request(socket_t socket, Slots& slots) : bytes_(socket, slots) {}
 
   [[nodiscard]] bool is_writable() const { return bytes_.is_writable(); }
-  ssize_t read(char* to, std::size_t size) { return bytes_.read(to, size); }
+  ssize_t read(char* to, std::size_t size) { return judge(to, bytes_.read(to, size)); }
   ssize_t write(const char* from, std::size_t size) { return bytes_.write(from, size); }
   [[nodiscard]] socket_t socket() const { return bytes_.socket(); }
   [[nodiscard]] const RequestBytes& bytes() const { return bytes_; }
@@ -103,7 +111,7 @@ class Rehearsal : public Connection {
     const std::size_t count = std::min(size, rest_.size());
     std::copy_n(rest_.data(), count, to);
     rest_.remove_prefix(count);
-    return static_cast<ssize_t>(count);
+    return judge(to, static_cast<ssize_t>(count));
   }
   ssize_t write(const char* from, std::size_t size) {
     if (answer.size() + size > most_) return -1;
@@ -191,7 +199,7 @@ struct Server::Impl {
     if (status == 411) return "expected a body of a stated length\n";
     if (status == 413) return "expected a body of at most " + std::to_string(kLargestCommand) + " bytes\n";
     if (status == 414) return "expected a shorter address\n";
-    return "expected a request of HTTP/1.1 that can be read\n";
+    return "expected a request of HTTP/1.1 that can be read: a head of lines `Name: value`, and no Range\n";
   }
 
   [[nodiscard]] std::string cookie() const { return "almond_" + std::to_string(port) + "=" + token; }
