@@ -234,6 +234,31 @@ TEST(Replay, EveryShapeIsDescribed) {
   EXPECT_EQ(reader.array(reader.header["meshes"][1]["indices"]).size(), 12U);
 }
 
+std::string error_of_header(const std::string& header) {
+  try {
+    static_cast<void>(replay_length(gzip(make_blob(header, {})), "x.html"));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Replay, HeadersThatWouldFillTheMemoryAreRefused) {
+  const auto has = [](const std::string& error, const std::string& words) {
+    EXPECT_TRUE(error.starts_with("x.html: damaged")) << error;
+    EXPECT_NE(error.find(words), std::string::npos) << error;
+  };
+  std::string lists = "{\"x\":[[]";
+  for (int i = 0; i < 2100000; ++i) lists += ",[]";
+  has(error_of_header(lists + "]}"), "values, expected at most 4000000");
+  has(error_of_header(std::string(64000001, ' ')), "bytes, expected at most 64000000");
+  has(error_of_header(std::string(5000, '[')), "more than 200 brackets inside each other");
+  has(error_of_header(R"({"frames":1,"frames":2})"), "given twice");
+  has(error_of_header(R"({"frames":{"time":{"type":"f64","length":1,"offset":-8}}})"), "expected a replay");
+  has(error_of_header(R"({"frames":{"time":{"type":"f64","length":1,"offset":18446744073709551608}}})"), "a replay");
+  has(error_of_header(R"({"frames":{"time":{"type":"f64","length":1e300,"offset":0}}})"), "expected a replay");
+}
+
 TEST(Page, ReplaysComeBack) {
   if (!have_page()) GTEST_SKIP() << "built without the web page";
   const std::vector<std::string> replays = {gzip("one"), gzip("two")};
