@@ -2,6 +2,7 @@
 // 0 done, 1 the work failed, 2 bad usage or input, 130 interrupted.
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -16,7 +17,7 @@ namespace almond::app {
 namespace {
 
 int complain(const std::string& message) {
-  std::fprintf(stderr, "almond: %s\n", message.c_str());
+  say("almond: " + message);
   return kBadInput;
 }
 
@@ -33,6 +34,7 @@ int run(int argc, char** argv) {
 }  // namespace almond::app
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond `ulimit -f` is one that cannot be written
   try {
     const int code = almond::app::run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -44,7 +46,7 @@ int main(int argc, char** argv) {
     std::fputs("almond: out of memory\n", stderr);
     return almond::app::kWorkFailed;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "almond: %s\n", error.what());
+    almond::app::say(std::string("almond: ") + error.what());
     return almond::app::kWorkFailed;
   }
 }

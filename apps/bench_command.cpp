@@ -115,9 +115,9 @@ int run_bench(BenchCommandOptions& options) {
   if (report.num_left_out() > 0)
     std::fprintf(out, "parts that did not run, or not in full: %d, see the notes\n", report.num_left_out());
   std::fflush(out);
-  for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  for (const std::string& note : report.notes) say("note: " + note);
   for (const bench::Report& part : report.parts)
-    for (const std::string& note : part.notes) std::fprintf(stderr, "note: %s: %s\n", part.name.c_str(), note.c_str());
+    for (const std::string& note : part.notes) say("note: " + part.name + ": " + note);
   const auto write = [&](const std::string& path, const std::string& what, const std::string& bytes) {
     write_output(path, bytes);
     if (path != "-") std::fprintf(out, "%s: %s\n", what.c_str(), std::filesystem::absolute(path).c_str());

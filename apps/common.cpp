@@ -141,6 +141,16 @@ void write_output(const std::string& path, const std::string& bytes) {
   }
 }
 
+std::string terminal_line(const std::string& text) {
+  constexpr std::size_t kMost = 2000;
+  if (text.size() <= kMost) return printable(text);
+  std::size_t end = kMost;
+  while (kMost - end < 3 && (text[end] & 0xc0) == 0x80) --end;  // not within a character
+  return printable(text.substr(0, end)) + "... (" + std::to_string(text.size() - end) + " bytes more)";
+}
+
+void say(const std::string& line) { std::fprintf(stderr, "%s\n", terminal_line(line).c_str()); }
+
 Progress::Progress(double line_every_s) : terminal_(isatty(STDERR_FILENO) != 0), line_every_s_(line_every_s) {}
 
 Progress::~Progress() { clear(); }
@@ -150,13 +160,13 @@ void Progress::show(const std::string& text) {
     const double now = 1e-3 * watch_.elapsed_ms();
     if (!std::isfinite(line_every_s_) || now < next_line_s_) return;
     next_line_s_ = now + line_every_s_;
-    std::fprintf(stderr, "%s\n", text.c_str());
+    say(text);
     return;
   }
   // A line that wraps could not be overwritten.
   winsize size{};
   const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  const std::string line = known ? text.substr(0, size.ws_col - 1U) : text;
+  const std::string whole = terminal_line(text), line = known ? whole.substr(0, size.ws_col - 1U) : whole;
   std::fprintf(stderr, "\r\033[K\033[2m%s\033[0m", line.c_str());
   std::fflush(stderr);
   shown_ = true;

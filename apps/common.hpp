@@ -30,6 +30,11 @@ void check_budget(double budget_ms);
 /// Writes to standard output for "-", else under a temporary name that is then renamed. Empty: nothing.
 void write_output(const std::string& path, const std::string& bytes);
 
+/// One line for a terminal: what files and other libraries say in it gives no orders, and is cut after 2000 bytes.
+[[nodiscard]] std::string terminal_line(const std::string& text);
+/// The same on standard error, with its end.
+void say(const std::string& line);
+
 /// One line on standard error that is overwritten. When that is not a terminal: silent, or a line of its own at once
 /// and then every `line_every_s` seconds.
 class Progress {

@@ -117,8 +117,7 @@ int run_compare(CompareArguments& arguments) {
   }
   const std::string html = make_page(replays);
   if (!arguments.replay.empty()) write_output(arguments.replay, html);
-  if (!arguments.replay.empty() && arguments.replay != "-")
-    std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());
+  if (!arguments.replay.empty() && arguments.replay != "-") say("replay: open " + arguments.replay + " in a browser");
   return write_pictures(arguments.pictures, capture, html) ? kDone : kInterrupted;
 }
 

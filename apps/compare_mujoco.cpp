@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "almond/base/text.hpp"
 #include "almond/base/timer.hpp"
 #include "almond/view/mujoco_step.hpp"
+#include "apps/common.hpp"
 #include "apps/run_settings.hpp"
 #include "apps/run_statistics.hpp"
 
@@ -70,12 +72,12 @@ MujocoRecord run_by_mujoco(scenes::LoadedScene& loaded, const std::string& title
   for (const std::string& said : notes.said) facts.emplace_back("note", said);
 
   MujocoRecord record;
-  record.summary = title + ": " + facts[0].second + "\n";
+  record.summary = printable(title) + ": " + facts[0].second + "\n";
   std::size_t width = 11;
   for (const auto& [name, text] : facts) width = std::max(width, name.size());
   for (std::size_t i = 1; i < facts.size(); ++i)
-    record.summary +=
-        "  " + facts[i].first + std::string(width + 2 - facts[i].first.size(), ' ') + facts[i].second + "\n";
+    record.summary += "  " + facts[i].first + std::string(width + 2 - facts[i].first.size(), ' ') +
+                      terminal_line(facts[i].second) + "\n";
   Frame end = frame;
   record_state(simulation, end);
   end.contacts = frame.contacts;

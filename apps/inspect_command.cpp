@@ -126,9 +126,9 @@ std::string tree_text(const scenes::LoadedScene& loaded) {
   for (const MassRatio& r : large_ratios(model))
     text += "mass ratio: " + printable(model.bodies[r.heavy].name) + " is " + number(r.ratio) + " times as heavy as " +
             printable(model.bodies[r.light].name) + "\n";
-  for (const std::string& note : loaded.notes.said) text += "note: " + note + "\n";
-  if (!loaded.notes.ignored.empty()) text += "without effect: " + ignored_text(loaded.notes) + "\n";
-  for (const std::string& remark : model.remarks) text += "remark: " + remark + "\n";
+  for (const std::string& note : loaded.notes.said) text += "note: " + terminal_line(note) + "\n";
+  if (!loaded.notes.ignored.empty()) text += "without effect: " + terminal_line(ignored_text(loaded.notes)) + "\n";
+  for (const std::string& remark : model.remarks) text += "remark: " + terminal_line(remark) + "\n";
   return text;
 }
 

@@ -141,7 +141,7 @@ void print_remarks(const std::vector<std::string>& remarks) {
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [text, count] = kinds[i];
     const std::string more = count > 1 ? " (and " + std::to_string(count - 1) + " more like this, see --json)" : "";
-    std::fprintf(stderr, "remark: %s%s\n", text.c_str(), more.c_str());
+    say("remark: " + terminal_line(text) + more);
   }
   if (shown < kinds.size()) std::fprintf(stderr, "remark: %zu more, see --json\n", kinds.size() - shown);
 }
@@ -160,7 +160,7 @@ void print_notes(const FileNotes& notes) {
   if (hulls > 0) lines.push_back(std::to_string(hulls) + " meshes collide as their convex hulls; see almond inspect");
   if (!notes.ignored.empty()) lines.push_back("without effect: " + ignored_text(notes));
   const std::size_t shown = std::min(lines.size(), kShownRemarks);
-  for (std::size_t i = 0; i < shown; ++i) std::fprintf(stderr, "note: %s\n", lines[i].c_str());
+  for (std::size_t i = 0; i < shown; ++i) say("note: " + lines[i]);
   if (shown < lines.size()) std::fprintf(stderr, "note: %zu more, see almond inspect\n", lines.size() - shown);
 }
 
@@ -183,8 +183,7 @@ bool write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
     attempt([&] {
       FileNotes notes;
       write_output(arguments.mjcf, write_mjcf(simulation.model(), simulation.options().dt, notes));
-      if (!notes.ignored.empty())
-        std::fprintf(stderr, "note: %s cannot hold %s\n", arguments.mjcf.c_str(), ignored_text(notes).c_str());
+      if (!notes.ignored.empty()) say("note: " + arguments.mjcf + " cannot hold " + ignored_text(notes));
     });
   }
   if (replay != nullptr) {
@@ -193,7 +192,7 @@ bool write_outputs(const RunArguments& arguments, const std::vector<Dump>& dumps
       html = make_page({replay->finish(simulation, page_facts(simulation, record))});
       write_output(arguments.replay, html);
       if (!arguments.replay.empty() && arguments.replay != "-")
-        std::fprintf(stderr, "replay: open %s in a browser\n", arguments.replay.c_str());
+        say("replay: open " + arguments.replay + " in a browser");
     });
     if (!html.empty())
       attempt([&] { drawn = write_pictures(arguments.pictures, check_pictures(arguments.pictures), html); });

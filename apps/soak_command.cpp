@@ -140,7 +140,7 @@ std::vector<Pair> make_pairs(SoakArguments& arguments) {
       if (is_installed(entry))
         cases.push_back(&entry);
       else
-        std::fprintf(stderr, "note: without %s, whose robot is not installed\n", entry.name.c_str());
+        say("note: without " + entry.name + ", whose robot is not installed");
     }
   }
   std::vector<Pair> pairs;

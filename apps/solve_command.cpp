@@ -61,7 +61,7 @@ Job load_job(const std::string& file) {
   LoadReport report;
   job.problem = load_problem(file, &report);
   job.notes = report.notes;
-  for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s: %s\n", file.c_str(), note.c_str());
+  for (const std::string& note : report.notes) say("note: " + file + ": " + note);
   return job;
 }
 
@@ -74,7 +74,7 @@ std::vector<Job> load_jobs(const SolveOptions& options, int& unread) {
       jobs.push_back(load_job(file));
     } catch (const Error& error) {
       if (files.size() == 1) throw;
-      std::fprintf(stderr, "almond: %s\n", error.what());
+      say(std::string("almond: ") + error.what());
       ++unread;
     }
   }
@@ -327,7 +327,7 @@ int run_solve(SolveOptions& options) {
   std::vector<Outcome> outcomes;
   for (const Job& job : jobs) {
     if (options.warm && job.problem.lambda0.empty()) {
-      std::fprintf(stderr, "note: %s: has no start values (lambda0), solved cold\n", job.file.c_str());
+      say("note: " + job.file + ": has no start values (lambda0), solved cold");
     }
     for (const SolverKind kind : kinds) {
       progress.show("solving " + job.name + "  " + to_string(kind));

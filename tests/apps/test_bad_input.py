@@ -205,6 +205,26 @@ def test_ordinary_crowds_are_heard(almond, tmp_path, shape, places, scene):
     assert result.code == 0, result.err
 
 
+ORDERS = "\u009b1m\u202e\x7f"
+
+
+@pytest.mark.parametrize("name, content", [
+    ("problem.json", b'{"A": [1, "' + ORDERS.encode() + b'\x01"]}'),
+    ("scene.json", b'{"almond_scene": 1, "' + ORDERS.encode() + b'\xff'),
+    ("scene.json", b'{"almond_scene": 1, "name": "' + b"a" * 3_000_000 + b"\x01"),
+    ("scene.json", b'{"almond_scene": 1, "' + "é".encode() * 100_000 + b'": 1, "' + "é".encode() * 100_000 + b'": 2}'),
+    ("robot.urdf", b'<robot name="a"><link name="a"/><link name="b"/><joint name="j" type="no' + ORDERS.encode() + b'"><parent link="a"/><child link="b"/></joint></robot>'),
+    ("robot.xml", b"<mujoco><worldbody>" + (b'<body name="' + ORDERS.encode() + b'"><geom size="1"/></body>') * 2 + b"</worldbody></mujoco>")])
+def test_errors_of_other_libraries_give_the_terminal_no_orders(almond, tmp_path, name, content):
+    """What they quote of a file goes through the same hands as names, and an error is no longer than a screen."""
+    (tmp_path / name).write_bytes(content)
+    if name == "robot.xml" and "without MuJoCo" in almond("inspect", tmp_path / name).err:
+        pytest.skip("built without MuJoCo")
+    result = almond("solve" if name == "problem.json" else "run", tmp_path / name)
+    assert result.code == 2 and len(complaint(result)) < 8200 and not re.search("[\x00-\x09\x0b-\x1f\x7f\x80-\x9f\u202e]", result.err)
+    assert ("bytes more)" in result.err) == (b"\xc3\xa9" in content)
+
+
 def test_names_out_of_files_give_the_terminal_no_orders(almond, tmp_path):
     """Colours, cursors and lines of its own: a file could speak in the program's name."""
     name = "a\x1b[2Jb\r\nalmond: all is well\x7f\u009b1m\u202eé"
