@@ -46,6 +46,7 @@ struct Overrun {
 
 /// Of no steps where somebody interrupts.
 Overrun measure(const CutScene& cut, SolverKind solver, double budget_ms, int steps, const BenchOptions& options) {
+  if (options.stopped()) return {};  // to build a scene takes a while
   scenes::Scene scene = scenes::make_scene(cut.scene, cut.parameters);
   scene.options.solver.solver = solver;
   scene.options.solver.budget_ms = budget_ms;

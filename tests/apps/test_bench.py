@@ -6,6 +6,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,16 @@ def test_demo_writes_its_page(almond, tmp_path):
     assert page.count("<svg xmlns") == len({row["problem"] for row in rows})
     solved = [row for row in rows if row["status"] == "solved"]
     assert solved and all(row["natural map"] <= 1e-9 and row["residual"] <= 1e-8 for row in solved)
+
+
+def test_an_interrupted_budget_ends_at_once(tmp_path):
+    """It does not build the scenes of all solvers before it says so."""
+    process = subprocess.Popen([PROGRAM, "bench", "budget", "--quick", "--json", tmp_path / "b.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    before = time.monotonic()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and time.monotonic() - before < 5, err
 
 
 def test_an_interrupted_budget_tells_what_there_is(tmp_path):
