@@ -178,7 +178,13 @@ TEST_F(Bytes, WildNumbersAreRefused) {
   const std::size_t q = 24, v = q + 28 * 8 + 8, time = v + 24 * 8, contacts = time + 8 + 8 + 32 + 8;
   EXPECT_NE(with(q + 8, kNaN).find("positions"), std::string::npos);
   EXPECT_NE(with(v + 8, kInfinity).find("velocities"), std::string::npos);
-  EXPECT_NE(with(time, kNaN).find("time"), std::string::npos);
+  for (const double wild : {kNaN, kInfinity, 1e308, -1e13})
+    EXPECT_NE(with(time, wild).find("time"), std::string::npos) << wild;
+  for (const std::int64_t steps : {std::int64_t{-5}, INT64_MIN, INT64_MAX}) {
+    std::string text = bytes;
+    std::memcpy(text.data() + time + 8, &steps, sizeof steps);
+    EXPECT_NE(error(sign(text)).find(std::to_string(steps) + " steps"), std::string::npos) << steps;
+  }
   EXPECT_NE(with(q + 3 * 8, 0.5).find("quaternion"), std::string::npos) << "not a rotation";
   EXPECT_NE(with(contacts + 12, kNaN).find("impulse"), std::string::npos);
   EXPECT_EQ(with(q + 8, 0.125), "") << "the offsets of this test are right";

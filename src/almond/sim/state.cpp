@@ -84,6 +84,8 @@ void check_quaternions(const Model& model, const VecX& q, const std::string& pla
 }
 
 constexpr std::size_t kContactBytes = 2 * sizeof(std::int32_t) + sizeof(std::uint32_t) + 3 * sizeof(double);
+constexpr double kLatest = 1e12;                            // [s]
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 62;  // so that nobody counts beyond the last number
 constexpr std::size_t kRowBytes = sizeof(std::uint32_t) + sizeof(double);
 
 }  // namespace
@@ -215,8 +217,11 @@ State deserialize(const std::string& bytes, const Model& model, const std::strin
               quote(model.name) + " (" + hash_text(fingerprint(model)) + "), the same in joints, masses and shapes");
   check_quaternions(model, state.q, place);
   state.time = r.get<double>();
-  require(std::isfinite(state.time), place + ": time is " + to_text(state.time) + ", expected a finite value");
+  require(std::abs(state.time) <= kLatest, place + ": time is " + to_text(state.time) + ", expected at most " +
+                                               to_text(kLatest) + " s before or after 0");
   state.steps = r.get<std::int64_t>();
+  require(state.steps >= 0 && state.steps <= kMostSteps,
+          place + ": has made " + std::to_string(state.steps) + " steps, expected 0 to " + std::to_string(kMostSteps));
   for (std::uint64_t& word : state.rng.s) word = r.get<std::uint64_t>();
   state.contacts.resize(r.get_count(kContactBytes));
   for (ContactMemory& c : state.contacts) {
