@@ -18,7 +18,7 @@
 namespace almond {
 namespace {
 
-constexpr std::size_t kMaxTriangles = 10'000'000;      // a mesh may be shown many times
+constexpr std::size_t kMost = 10'000'000;              // vertices, and triangles; a mesh may be shown many times
 constexpr int kMaxShown = 1'000'000, kMaxDepth = 200;  // nodes and what is in them, as often as they are shown
 
 using Transform = Eigen::Affine3d;
@@ -155,13 +155,19 @@ class Reader {
     auto found = geometries_.find(geometry);
     if (found == geometries_.end()) found = geometries_.emplace(geometry, read_geometry(geometry)).first;
     const TriangleSoup& from = found->second;
-    if (soup_.triangles.size() + from.triangles.size() > kMaxTriangles)
-      throw Error(path_ + ": more than " + std::to_string(kMaxTriangles) + " triangles, expected fewer");
+    check_size(soup_.vertices.size() + from.vertices.size(), soup_.triangles.size() + from.triangles.size());
     const int first = static_cast<int>(soup_.vertices.size());
     for (const Vec3& p : from.vertices) soup_.vertices.emplace_back(X * p);
     const bool mirrored = X.linear().determinant() < 0.0;
     for (const auto& t : from.triangles)
       soup_.triangles.push_back({first + t[0], first + t[mirrored ? 2 : 1], first + t[mirrored ? 1 : 2]});
+  }
+
+  /// Of what is shown, and of what is read: many geometries may share one array.
+  void check_size(std::size_t vertices, std::size_t triangles) const {
+    if (vertices > kMost || triangles > kMost)
+      throw Error(path_ + ": more than " + std::to_string(kMost) + (vertices > kMost ? " vertices" : " triangles") +
+                  ", expected fewer");
   }
 
   TriangleSoup read_geometry(int geometry) {
@@ -174,6 +180,8 @@ class Reader {
       if (name == "triangles" || name == "polylist" || name == "polygons" || name == "trifans" || name == "tristrips")
         add_primitive(i, first_of, soup);
     }
+    vertices_read_ += soup.vertices.size();
+    triangles_read_ += soup.triangles.size();
     return soup;
   }
 
@@ -193,7 +201,7 @@ class Reader {
     if (known != first_of.end()) return known->second;
     const int accessor = child(child(source, "technique_common"), "accessor");
     require(accessor >= 0, at(source) + "no accessor, expected one");
-    const std::vector<double> values = numbers<double>(target(accessor, "source"));
+    const std::vector<double>& values = array(target(accessor, "source"));
     const std::size_t stride = integer(accessor, "stride", 1), offset = integer(accessor, "offset", 0);
     std::size_t place[3] = {0, 1, 2};
     const std::vector<int> params = named(accessor, "param");
@@ -205,9 +213,16 @@ class Reader {
     const std::size_t reach = std::max({place[0], place[1], place[2]});
     require(stride > reach, at(accessor) + "stride is " + std::to_string(stride) + ", expected at least 3");
     const int first = first_of[source] = static_cast<int>(soup.vertices.size());
+    const std::size_t count = values.size() > offset + reach ? (values.size() - offset - reach - 1) / stride + 1 : 0;
+    check_size(vertices_read_ + soup.vertices.size() + count, 0);
     for (std::size_t k = offset; k + reach < values.size(); k += stride)
       soup.vertices.emplace_back(values[k + place[0]], values[k + place[1]], values[k + place[2]]);
     return first;
+  }
+
+  const std::vector<double>& array(int element) {
+    const auto found = arrays_.find(element);
+    return found != arrays_.end() ? found->second : arrays_.emplace(element, numbers<double>(element)).first->second;
   }
 
   void add_primitive(int primitive, std::map<int, int>& first_of, TriangleSoup& soup) {
@@ -236,6 +251,7 @@ class Reader {
         corners.push_back(first + static_cast<int>(all[k]));
       }
       add_faces(primitive, kind, corners, soup);
+      check_size(0, triangles_read_ + soup.triangles.size());
     }
   }
 
@@ -272,7 +288,9 @@ class Reader {
   std::vector<XmlElement> elements_;
   std::vector<std::vector<int>> children_;  // (elements)
   std::unordered_map<std::string, int> ids_;
-  std::map<int, TriangleSoup> geometries_;  // by element
+  std::map<int, std::vector<double>> arrays_;  // by element
+  std::map<int, TriangleSoup> geometries_;     // by element
+  std::size_t vertices_read_ = 0, triangles_read_ = 0;
   TriangleSoup soup_;
   int shown_ = 0;
 };

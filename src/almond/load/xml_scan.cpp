@@ -10,7 +10,7 @@
 namespace almond {
 namespace {
 
-constexpr std::size_t kMaxDepth = 200, kMaxElements = 4'000'000;
+constexpr std::size_t kMaxDepth = 200, kMaxElements = 4'000'000, kMaxAttributes = 1000;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_name(char c) { return !is_space(c) && std::strchr("<>/='\"", c) == nullptr; }
@@ -29,13 +29,13 @@ std::string decode_entities(const std::string& text) {
       found = true;
       break;
     }
-    const std::size_t end = text.find(';', i);
-    if (!found && text.compare(i, 2, "&#") == 0 && end != std::string::npos && end - i < 8) {
+    const std::size_t end = !found && text.compare(i, 2, "&#") == 0 ? text.substr(i, 8).find(';') : std::string::npos;
+    if (end != std::string::npos) {
       const bool hex = text[i + 2] == 'x';
       const long code = std::strtol(text.c_str() + i + (hex ? 3 : 2), nullptr, hex ? 16 : 10);
       if (code > 0 && code < 128) {
         out += static_cast<char>(code);
-        i = end + 1;
+        i += end + 1;
         found = true;
       }
     }
@@ -154,6 +154,9 @@ class Scanner {
         break;
       }
       element.attributes.push_back(read_attribute(element.name));
+      if (element.attributes.size() > kMaxAttributes)
+        fail(begin, "<" + shown(element.name) + "> has more than " + std::to_string(kMaxAttributes) +
+                        " attributes, expected fewer");
     }
     if (!closed) {
       element.text_begin = at_;
