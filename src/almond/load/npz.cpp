@@ -17,6 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "arrays are copied as little-endian bytes");
 
 const std::string kMagic = "\x93NUMPY";
+constexpr std::size_t kMostHeader = 1U << 16U;  // [bytes]
 
 struct NpyHeader {
   char kind = 0;              // f, i, u, b, S, U
@@ -60,6 +61,12 @@ std::vector<std::int64_t> parse_shape(const std::string& text, const std::string
   return shape;
 }
 
+/// What the values take in memory, where all are widened to 8 bytes and each text has an owner [bytes].
+std::uint64_t bytes_in_memory(const NpyHeader& header) {
+  const bool text = header.kind == 'S' || header.kind == 'U';
+  return std::uint64_t{header.count} * (text ? sizeof(std::string) + header.item_size : sizeof(double));
+}
+
 /// Product of the shape, refused when the values could not lie in `bytes`.
 std::size_t checked_count(const NpyHeader& header, std::size_t bytes, const std::string& where) {
   std::size_t count = 1;
@@ -75,7 +82,8 @@ std::size_t checked_count(const NpyHeader& header, std::size_t bytes, const std:
   return count;
 }
 
-NpyHeader parse_header(const std::string& bytes, std::size_t& data_start, const std::string& where) {
+/// Of a member of `size` bytes, from its first ones.
+NpyHeader parse_header(const std::string& bytes, std::size_t size, std::size_t& data_start, const std::string& where) {
   require(bytes.size() >= 10 && bytes.compare(0, kMagic.size(), kMagic) == 0, where + ": is not a NumPy array");
   const int major = static_cast<unsigned char>(bytes[6]);
   require(major >= 1 && major <= 3, where + ": NumPy format " + std::to_string(major) + ", expected 1, 2 or 3");
@@ -84,6 +92,8 @@ NpyHeader parse_header(const std::string& bytes, std::size_t& data_start, const 
   std::size_t length = 0;
   for (std::size_t i = length_bytes; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes[8 + i]);
   data_start = 8 + length_bytes;
+  require(length <= kMostHeader,
+          where + ": header of " + std::to_string(length) + " bytes, expected at most " + std::to_string(kMostHeader));
   require(bytes.size() - data_start >= length, where + ": is truncated");
   const std::string text = bytes.substr(data_start, length);
   data_start += length;
@@ -106,10 +116,10 @@ NpyHeader parse_header(const std::string& bytes, std::size_t& data_start, const 
   require(!big_endian && std::strchr("fiubSU", header.kind) != nullptr && header.kind != '\0', expected);
   header.fortran_order = find_value(text, "fortran_order", where).compare(0, 4, "True") == 0;
   header.shape = parse_shape(find_value(text, "shape", where), where);
-  header.count = checked_count(header, bytes.size() - data_start, where);
-  require(header.item_size == 0 || header.count <= (bytes.size() - data_start) / header.item_size,
+  header.count = checked_count(header, size - data_start, where);
+  require(header.item_size == 0 || header.count <= (size - data_start) / header.item_size,
           where + ": shape " + shape_text(header.shape) + " of " + quote(dtype) + " needs more than the " +
-              std::to_string(bytes.size() - data_start) + " bytes that are there");
+              std::to_string(size - data_start) + " bytes that are there");
   return header;
 }
 
@@ -176,6 +186,7 @@ std::string copy_text(const char* bytes, const NpyHeader& header) {
 
 std::vector<std::string> copy_texts(const char* bytes, const NpyHeader& header) {
   std::vector<std::string> texts;
+  texts.reserve(header.count);
   for (std::size_t i = 0; i < header.count; ++i) texts.push_back(copy_text(bytes + i * header.item_size, header));
   return texts;
 }
@@ -219,7 +230,7 @@ std::string encode_texts(const std::vector<std::string>& texts, std::string& des
 
 NpzArray parse_npy(const std::string& bytes, const std::string& where) {
   std::size_t start = 0;
-  const NpyHeader header = parse_header(bytes, start, where);
+  const NpyHeader header = parse_header(bytes, bytes.size(), start, where);
   const char* data = bytes.data() + start;
   const auto floats = [&](auto raw) { return NpzArray::Data(copy_values<decltype(raw), double>(data, header)); };
   const auto integers = [&](auto raw) {
@@ -255,6 +266,25 @@ NpzArray parse_npy(const std::string& bytes, const std::string& where) {
     throw Error(where + ": dtype " + quote(type) + ", expected float64, int64 or int32");
   }
   return array;
+}
+
+std::string field_name(const ZipEntry& entry) {
+  const std::string ending = ".npy", &name = entry.name;
+  return name.size() > ending.size() && name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
+}
+
+/// By the headers alone, before anything is unpacked: small numbers and short texts are larger in memory than packed.
+void check_memory(const std::string& bytes, const std::vector<ZipEntry>& entries, const std::string& label) {
+  std::uint64_t total = 0;
+  for (const ZipEntry& entry : entries) {
+    const std::string where = label + ": field " + quote(field_name(entry));
+    std::size_t start = 0;
+    total +=
+        bytes_in_memory(parse_header(unpack_start(bytes, entry, kMostHeader + 16, label), entry.size, start, where));
+    require(total <= most_unpacked(bytes.size()), where + ": up to here the fields take " + std::to_string(total) +
+                                                      " bytes of memory, expected at most " +
+                                                      std::to_string(most_unpacked(bytes.size())));
+  }
 }
 
 std::string make_npy(const NpzArray& array) {
@@ -311,11 +341,12 @@ NpzArchive NpzArchive::read(const std::string& path) { return from_bytes(read_fi
 NpzArchive NpzArchive::from_bytes(const std::string& bytes, const std::string& label) {
   NpzArchive archive;
   archive.label_ = label;
-  for (const ZipMember& member : read_zip(bytes, label)) {
-    std::string name = member.name;
-    if (name.size() > 4 && name.compare(name.size() - 4, 4, ".npy") == 0) name.resize(name.size() - 4);
+  const std::vector<ZipEntry> entries = list_zip(bytes, label);
+  check_memory(bytes, entries, label);
+  for (const ZipEntry& entry : entries) {
+    const std::string name = field_name(entry);
     require(!archive.has(name), label + ": field " + quote(name) + " occurs twice");
-    archive.set(name, parse_npy(member.bytes, label + ": field " + quote(name)));
+    archive.set(name, parse_npy(unpack(bytes, entry, label), label + ": field " + quote(name)));
   }
   return archive;
 }

@@ -44,20 +44,22 @@ std::uint32_t crc_of(const std::string& bytes) {
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<z_size_t>(bytes.size())));
 }
 
-std::string inflate_member(const char* packed, std::uint32_t packed_size, std::uint32_t size,
-                           const std::string& where) {
-  require(size <= kMaxExpansion * packed_size + 64,
-          where + ": claims " + std::to_string(size) + " bytes from " + std::to_string(packed_size) + " packed ones");
+std::string where_of(const ZipEntry& entry, const std::string& label) {
+  return label + ": member " + quote(entry.name);
+}
+
+/// The first `size` bytes of a deflated member.
+std::string inflate_start(const char* packed, const ZipEntry& entry, std::size_t size, const std::string& where) {
   std::string out(size, '\0');
   z_stream stream{};
   require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, where + ": zlib cannot start");
   // zlib's interface is not const-correct; it does not write to the input.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed));
-  stream.avail_in = packed_size;
+  stream.avail_in = static_cast<uInt>(entry.packed_size);
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = size;
+  stream.avail_out = static_cast<uInt>(size);
   const int code = inflate(&stream, Z_FINISH);
-  const bool complete = code == Z_STREAM_END && stream.avail_out == 0;
+  const bool complete = stream.avail_out == 0 && (code == Z_STREAM_END || size < entry.size);
   inflateEnd(&stream);
   require(complete, where + ": the packed data are damaged");
   return out;
@@ -75,33 +77,31 @@ std::size_t find_end_record(const std::string& bytes, const std::string& label) 
   throw Error(label + ": no zip directory found; the file is truncated or not a .npz file");
 }
 
-ZipMember read_member(const std::string& bytes, std::size_t central, std::size_t name_length,
-                      const std::string& label) {
-  ZipMember member;
-  member.name = bytes.substr(central + kCentralSize, name_length);
-  const std::string where = label + ": member " + quote(member.name);
+ZipEntry read_entry(const std::string& bytes, std::size_t central, std::size_t name_length, const std::string& label) {
+  ZipEntry entry;
+  entry.name = bytes.substr(central + kCentralSize, name_length);
+  const std::string where = where_of(entry, label);
   const std::uint16_t flags = read_u16(bytes, central + 8), method = read_u16(bytes, central + 10);
-  const std::uint32_t crc = read_u32(bytes, central + 16), packed_size = read_u32(bytes, central + 20),
-                      size = read_u32(bytes, central + 24), local = read_u32(bytes, central + 42);
+  const std::uint32_t local = read_u32(bytes, central + 42);
+  entry.crc = read_u32(bytes, central + 16);
+  entry.packed_size = read_u32(bytes, central + 20);
+  entry.size = read_u32(bytes, central + 24);
+  entry.deflated = method == kDeflated;
   require((flags & 1) == 0, where + ": is encrypted, expected plain data");
   require(method == kStored || method == kDeflated,
           where + ": compression method " + std::to_string(method) + ", expected 0 (stored) or 8 (deflated)");
   require(local <= bytes.size() && bytes.size() - local >= kLocalSize && read_u32(bytes, local) == kLocalHeader,
           where + ": its local header is damaged");
   // The local header repeats the sizes, possibly as zip64; only the lengths that say where the data start are needed.
-  const std::uint64_t start =
-      std::uint64_t{local} + kLocalSize + read_u16(bytes, local + 26) + read_u16(bytes, local + 28);
-  require(start <= bytes.size() && bytes.size() - start >= packed_size,
-          where + ": " + std::to_string(packed_size) + " bytes are announced, the file ends before");
-  if (method == kStored) {
-    require(size == packed_size,
-            where + ": stored size " + std::to_string(packed_size) + " differs from " + std::to_string(size));
-    member.bytes = bytes.substr(start, size);
-  } else {
-    member.bytes = inflate_member(bytes.data() + start, packed_size, size, where);
-  }
-  require(crc_of(member.bytes) == crc, where + ": checksum differs, the data are damaged");
-  return member;
+  entry.start = std::size_t{local} + kLocalSize + read_u16(bytes, local + 26) + read_u16(bytes, local + 28);
+  require(entry.start <= bytes.size() && bytes.size() - entry.start >= entry.packed_size,
+          where + ": " + std::to_string(entry.packed_size) + " bytes are announced, the file ends before");
+  require(entry.deflated || entry.size == entry.packed_size,
+          where + ": stored size " + std::to_string(entry.packed_size) + " differs from " + std::to_string(entry.size));
+  require(entry.size <= kMaxExpansion * entry.packed_size + 64, where + ": claims " + std::to_string(entry.size) +
+                                                                    " bytes from " + std::to_string(entry.packed_size) +
+                                                                    " packed ones");
+  return entry;
 }
 
 std::string deflate_bytes(const std::string& bytes, const std::string& label) {
@@ -136,13 +136,13 @@ void append_common(std::string& out, const ZipMember& member, std::uint16_t meth
 
 }  // namespace
 
-std::vector<ZipMember> read_zip(const std::string& bytes, const std::string& label) {
+std::vector<ZipEntry> list_zip(const std::string& bytes, const std::string& label) {
   const std::size_t end = find_end_record(bytes, label);
   const std::size_t count = read_u16(bytes, end + 10);
   std::size_t at = read_u32(bytes, end + 16);
   // All that is claimed is added up before memory is asked for: members may share their packed data, and would
   // otherwise multiply without end.
-  std::vector<std::size_t> entries;
+  std::vector<std::size_t> places;
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < count; ++i) {
     require(at <= end && end - at >= kCentralSize && read_u32(bytes, at) == kCentralHeader,
@@ -150,16 +150,34 @@ std::vector<ZipMember> read_zip(const std::string& bytes, const std::string& lab
     const std::size_t length =
         kCentralSize + read_u16(bytes, at + 28) + read_u16(bytes, at + 30) + read_u16(bytes, at + 32);
     require(end - at >= length, label + ": zip directory is damaged at entry " + std::to_string(i));
-    entries.push_back(at);
+    places.push_back(at);
     total += read_u32(bytes, at + 24);
     at += length;
   }
   require(total <= most_unpacked(bytes.size()), label + ": claims " + std::to_string(total) +
                                                     " bytes when unpacked, from a file of " +
                                                     std::to_string(bytes.size()));
+  std::vector<ZipEntry> entries;
+  for (const std::size_t place : places)
+    entries.push_back(read_entry(bytes, place, read_u16(bytes, place + 28), label));
+  return entries;
+}
+
+std::string unpack_start(const std::string& bytes, const ZipEntry& entry, std::size_t most, const std::string& label) {
+  const std::size_t size = std::min(most, entry.size);
+  return entry.deflated ? inflate_start(bytes.data() + entry.start, entry, size, where_of(entry, label))
+                        : bytes.substr(entry.start, size);
+}
+
+std::string unpack(const std::string& bytes, const ZipEntry& entry, const std::string& label) {
+  std::string out = unpack_start(bytes, entry, entry.size, label);
+  require(crc_of(out) == entry.crc, where_of(entry, label) + ": checksum differs, the data are damaged");
+  return out;
+}
+
+std::vector<ZipMember> read_zip(const std::string& bytes, const std::string& label) {
   std::vector<ZipMember> members;
-  for (const std::size_t entry : entries)
-    members.push_back(read_member(bytes, entry, read_u16(bytes, entry + 28), label));
+  for (const ZipEntry& entry : list_zip(bytes, label)) members.push_back({entry.name, unpack(bytes, entry, label)});
   return members;
 }
 
