@@ -35,6 +35,8 @@ std::vector<std::string> make_seeds() {
 <asset><mesh name="m" builtin="supersphere" params="10 1 1"/><mesh name="w" builtin="wedge" params="3 3 60 60 0"/></asset><worldbody>
 <camera name="c"/><body><joint name="j"/><geom type="mesh" mesh="m"/><geom type="mesh" mesh="w"/></body></worldbody><actuator>
 <general joint="j" dyntype="user" actdim="2" delay="0.01"/></actuator><sensor><user dim="3"/><contact num="2"/><rangefinder camera="c"/></sensor></mujoco>)",
+      R"(<mujoco><size nuser_geom="2" nuser_body="3" nkey="2"/><worldbody><body user="1 2"><joint name="j"/><geom size="1"/></body></worldbody>
+<keyframe><key qpos="0.1"/></keyframe></mujoco>)",
   };
 }
 

@@ -99,6 +99,7 @@ struct Search {
   const std::string& name;
   const std::string& folder;
   const std::vector<std::string>& search;
+  const std::vector<std::string>& scene_search;
   std::vector<fs::path> tried;    // where the robot file may name files
   std::vector<fs::path> outside;  // where it may not: what is there is not its business
   std::optional<fs::path> found;
@@ -123,7 +124,16 @@ struct Search {
     package.clear();
   }
 
-  [[nodiscard]] bool may_name(const fs::path& path) const { return may_read(path, folder, search) || in_package(path); }
+  [[nodiscard]] bool may_name(const fs::path& path) const {
+    return may_read(path, folder, search, scene_search) || in_package(path);
+  }
+
+  /// Search folders in their order, the user's first.
+  [[nodiscard]] std::vector<std::string> search_folders() const {
+    std::vector<std::string> folders = search;
+    folders.insert(folders.end(), scene_search.begin(), scene_search.end());
+    return folders;
+  }
 
   /// In a package beside the robot's own, or around it.
   [[nodiscard]] bool in_package(const fs::path& path) const {
@@ -154,7 +164,7 @@ struct Search {
   }
 
   void refuse(const fs::path& path) const {
-    for (const fs::path& end : {path, end_of_links(path)}) check_may_read(end, name, folder, search);
+    for (const fs::path& end : {path, end_of_links(path)}) check_may_read(end, name, folder, search, scene_search);
   }
 
   [[nodiscard]] std::string result(const std::string& expected) const {
@@ -192,7 +202,7 @@ std::string find_in_packages(Search& search, const std::string& path) {
   require(!package.empty() && package != "." && package != ".." && !rest.empty() && rest.is_relative(),
           quote(search.name) + ": expected package://NAME/path");
   require(*rest.begin() != "..", quote(search.name) + " leaves its package, expected a path within it");
-  for (const std::string& user : search.search) search.look_in_package(user, package, rest);
+  for (const std::string& open : search.search_folders()) search.look_in_package(open, package, rest);
   for (const fs::path& above : with_parents(search.folder)) search.look_in_package(above, package, rest);
   for (const fs::path& ros : environment_folders("ROS_PACKAGE_PATH")) search.look_in_package(ros, package, rest);
   for (const fs::path& ament : environment_folders("AMENT_PREFIX_PATH")) search.look(ament / "share" / package / rest);
@@ -201,12 +211,13 @@ std::string find_in_packages(Search& search, const std::string& path) {
 
 }  // namespace
 
-std::string find_asset(const std::string& name, const std::string& folder, const std::vector<std::string>& search) {
+std::string find_asset(const std::string& name, const std::string& folder, const std::vector<std::string>& search,
+                       const std::vector<std::string>& scene_search) {
   require(!name.empty(), "the file name is empty, expected one");
   std::string path = name;
   std::replace(path.begin(), path.end(), '\\', '/');
   check_name(name, path);
-  Search places{name, folder, search, {}, {}, {}};
+  Search places{name, folder, search, scene_search, {}, {}, {}};
   for (const char* scheme : {"package://", "model://"})
     if (starts_with(path, scheme)) return find_in_packages(places, path.substr(std::string(scheme).size()));
   const bool file_scheme = starts_with(path, "file://");
@@ -217,7 +228,7 @@ std::string find_asset(const std::string& name, const std::string& folder, const
     places.look(path);
     return places.result("");
   }
-  for (const std::string& user : search) places.look(fs::path(user) / path);
+  for (const std::string& open : places.search_folders()) places.look(fs::path(open) / path);
   for (const fs::path& above : with_parents(folder)) places.look(above / path);
   return places.result("; expected a search folder that holds it");
 }

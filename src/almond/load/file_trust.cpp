@@ -77,13 +77,16 @@ fs::path tree_of(const fs::path& folder) {
 
 bool lies_in(const fs::path& path, const fs::path& tree) { return begins_with(real(path), real(tree)); }
 
-bool may_read(const fs::path& path, const std::string& folder, const std::vector<std::string>& search) {
-  return folder.empty() || lies_in(path, tree_of(folder)) || is_opened(path, search);
+bool may_read(const fs::path& path, const std::string& folder, const std::vector<std::string>& search,
+              const std::vector<std::string>& scene_search) {
+  return folder.empty() || lies_in(path, tree_of(folder)) || is_opened(path, search) ||
+         std::any_of(scene_search.begin(), scene_search.end(), [&](const auto& inner) { return lies_in(path, inner); });
 }
 
 void check_may_read(const fs::path& path, const std::string& name, const std::string& folder,
-                    const std::vector<std::string>& search, const std::string& place) {
-  if (may_read(path, folder, search)) return;
+                    const std::vector<std::string>& search, const std::vector<std::string>& scene_search,
+                    const std::string& place) {
+  if (may_read(path, folder, search, scene_search)) return;
   std::string tree = tree_of(folder).string();
   for (char& c : tree)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
@@ -96,7 +99,7 @@ void check_may_read(const fs::path& path, const std::string& name, const std::st
 std::string named_file(const std::string& name, const std::string& folder, const std::string& place) {
   const bool as_it_is = fs::path(name).is_absolute() || folder.empty() || folder == ".";
   const std::string full = as_it_is ? name : (fs::path(folder) / name).string();
-  check_may_read(full, name, folder, {}, place);
+  check_may_read(full, name, folder, {}, {}, place);
   return full;
 }
 

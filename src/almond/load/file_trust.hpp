@@ -7,8 +7,9 @@
 // the one above a folder called urdf, xml, mjcf, robots or the like.
 //
 // Folders that the user names are open to all: search folders, ALMOND_TRUSTED_FOLDERS (with ':' between them),
-// ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, and where example-robot-data is installed. Links are followed before it is
-// looked where a file lies. An empty folder stands for a text that a program made: nothing is refused then.
+// ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, and where example-robot-data is installed; links in them are the user's own.
+// Search folders of a scene file open what really lies in them. Links are followed before it is looked where a file
+// lies. An empty folder stands for a text that a program made: nothing is refused then.
 
 #include <filesystem>
 #include <string>
@@ -22,13 +23,14 @@ namespace almond {
 /// The tree of a file in `folder`.
 [[nodiscard]] std::filesystem::path tree_of(const std::filesystem::path& folder);
 
-/// Whether a file in `folder` may name the file `path`.
+/// Whether a file in `folder` may name the file `path`; `search` is of the user, `scene_search` of a scene file.
 [[nodiscard]] bool may_read(const std::filesystem::path& path, const std::string& folder,
-                            const std::vector<std::string>& search);
+                            const std::vector<std::string>& search, const std::vector<std::string>& scene_search = {});
 
 /// Throws Error with the place that names it, the name, the tree, and what to do, unless may_read().
 void check_may_read(const std::filesystem::path& path, const std::string& name, const std::string& folder,
-                    const std::vector<std::string>& search, const std::string& place = {});
+                    const std::vector<std::string>& search, const std::vector<std::string>& scene_search,
+                    const std::string& place = {});
 
 /// The file that `place` in a scene file in `folder` names; refused unless it may.
 [[nodiscard]] std::string named_file(const std::string& name, const std::string& folder, const std::string& place);

@@ -72,6 +72,16 @@ class DuplicateCheck {
   std::vector<Level> levels_;
 };
 
+/// What a parser says, without its own number, and with no more than the end of what it last read.
+inline std::string json_reason(std::string what) {
+  constexpr std::size_t kMost = 60;
+  if (const std::size_t colon = what.find("] "); colon != std::string::npos) what.erase(0, colon + 2);
+  const std::string last = "last read: '";
+  const std::size_t begin = what.find(last), end = what.rfind('\'');
+  if (begin == std::string::npos || end <= begin + last.size() + kMost) return what;
+  return what.substr(0, begin + last.size()) + "..." + what.substr(end - kMost);
+}
+
 template <class Json>
 Json parse_json(const std::string& text, const std::string& place) {
   check_json_depth(text, place);
@@ -81,9 +91,7 @@ Json parse_json(const std::string& text, const std::string& place) {
     return Json::parse(
         text, [&](int depth, typename Json::parse_event_t event, Json& value) { return check(depth, event, value); });
   } catch (const typename Json::exception& error) {
-    std::string what = error.what();
-    const std::size_t colon = what.find("] ");
-    throw Error(place + ": is no JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)));
+    throw Error(place + ": is no JSON: " + json_reason(error.what()));
   }
 }
 

@@ -282,7 +282,7 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& fol
 
 MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOptions& options, FileNotes& notes) {
   const std::string parent = std::filesystem::path(path).parent_path().string(), folder = parent.empty() ? "." : parent;
-  check_mjcf(read_file(path), path, folder, options.search);
+  check_mjcf(read_file(path), path, folder, options);
   const MujocoModel m = compile_mjcf_file(path, notes);
   try {
     return convert(*m, builder, folder, options, notes);
@@ -293,7 +293,7 @@ MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOpti
 
 MjcfFile add_mjcf_text(ModelBuilder& builder, const std::string& text, const std::string& folder,
                        const FileOptions& options, FileNotes& notes) {
-  check_mjcf(text, "text", folder, options.search);
+  check_mjcf(text, "text", folder, options);
   const MujocoModel m = compile_mjcf_text(text, folder, "text", notes);
   return convert(*m, builder, folder, options, notes);
 }

@@ -31,7 +31,10 @@ constexpr std::size_t kMostFiles = 1000;
 constexpr double kPerElement = 6e3, kPerVertex = 2e4, kPerCell = 4.0, kPerAssetByte = 4.0;
 constexpr double kPerBuiltinVertex = 1.6e3, kPerPixel = 8.0 * 14;  // of a mesh; of a camera, for each that looks
 
+constexpr double kPerUserValue = 16.0, kPerKeyValue = 24.0;  // of an element; of a keyframe
+
 constexpr double kMostParam = 400, kMostCount = 1e6, kMostPixels = 16384, kMostSteps = 1e5;
+constexpr double kMostKeys = 1e5;  // each is compared with all others
 
 using Elements = std::vector<XmlElement>;
 
@@ -108,6 +111,20 @@ double check_counts(const XmlElement& e, const std::string& place) {
   return 8.0 * values;
 }
 
+/// What <size> calls elements of this kind, nuser_geom for instance; empty where it calls them nothing.
+std::string kind_of(const XmlElement& e, const std::string& parent) {
+  static const std::set<std::string> kOwn = {"body", "geom", "site", "tendon"};
+  static const std::set<std::string> kActuators = {"general",     "motor",   "position", "velocity",
+                                                   "intvelocity", "damper",  "cylinder", "muscle",
+                                                   "adhesion",    "dcmotor", "plugin"};
+  if (parent == "sensor") return "sensor";
+  if (parent == "actuator" || (parent == "default" && kActuators.contains(e.name))) return "actuator";
+  if (kOwn.contains(e.name)) return e.name;
+  if (e.name == "joint" || e.name == "freejoint") return "jnt";
+  if (e.name == "camera") return "cam";
+  return e.name == "spatial" || e.name == "fixed" ? "tendon" : "";
+}
+
 /// The motion that MuJoCo simulates to find how far actuators reach.
 void check_lengthrange(const XmlElement& e, const std::string& place) {
   const std::string *total = e.attribute("inttotal"), *step = e.attribute("timestep");
@@ -142,6 +159,24 @@ std::vector<double> copies_in(const Elements& elements, double outer, const std:
   return copies;
 }
 
+/// What a model holds, all copies counted.
+struct Content {
+  double bytes = 0.0;                      // what MuJoCo will take for it
+  double state = 0.0;                      // numbers of a keyframe
+  std::map<std::string, double> elements;  // by what <size> calls them
+
+  void add(const Content& other, double times) {
+    state += times * other.state;
+    for (const auto& [kind, count] : other.elements) elements[kind] += times * count;
+  }
+  /// One of the two, whichever it is.
+  void widen(const Content& other) {
+    bytes = std::max(bytes, other.bytes);
+    state = std::max(state, other.state);
+    for (const auto& [kind, count] : other.elements) elements[kind] = std::max(elements[kind], count);
+  }
+};
+
 /// A model: a file with those that it includes. One that is attached is a model of its own.
 struct Document {
   struct Use {
@@ -149,9 +184,9 @@ struct Document {
     double times;
     fs::path here;
   };
-  double bytes = 0.0;                    // what MuJoCo will take for it
-  std::set<std::string> included;        // files
-  std::map<std::string, double> models;  // bytes of those that can be attached, by name
+  Content content;
+  std::set<std::string> included;         // files
+  std::map<std::string, Content> models;  // those that can be attached, by name
   std::vector<Use> attached, assets;
   std::vector<std::string> actuators, looks;  // places of the actuators, and of the sensors that look through a camera
   double actuator_default = 0.0;              // bytes for the largest that a default asks for
@@ -159,40 +194,60 @@ struct Document {
   /// Where MuJoCo runs out of memory, it ends the program, and its exceptions cannot be caught out here, since it comes
   /// with a C++ library of its own.
   void add(double more, const std::string& place) {
+    double& bytes = content.bytes;
     bytes += std::max(0.0, more);
     require(!(bytes > kMostMemory), place + ": up to here the model takes about " + to_text(bytes / (1 << 30)) +
                                         " GB, all copies counted, expected at most 4 GB");
+  }
+
+  /// Elements of a kind; joints have up to 7 positions and 6 velocities, bodies a pose where they are mocap bodies.
+  void count(const std::string& kind, double elements) {
+    content.elements[kind] += elements;
+    content.state += elements * (kind == "jnt" ? 13.0 : kind == "body" ? 7.0 : kind == "actuator" ? 2.0 : 0.0);
   }
 };
 
 /// The model with all that it includes and attaches.
 struct Walk {
   std::string folder;
-  const std::vector<std::string>& search;
-  std::size_t files = 0;                     // read so far
-  std::map<std::string, double> sizes = {};  // of the models that were read [bytes], by file
-  std::vector<std::string> open = {};        // models that are being read, each named by the one before
+  const FileOptions& options;                 // its search folders
+  std::size_t files = 0;                      // read so far
+  std::map<std::string, Content> known = {};  // models that were read, by file
+  std::vector<std::string> open = {};         // models that are being read, each named by the one before
   std::vector<Document::Use> assets = {};
-  std::set<fs::path> folders = {fs::path()};  // that names may start from: meshdir and the like
-  double pixels = 1.0;                        // of the largest camera so far
+  std::set<fs::path> folders = {fs::path()};    // that names may start from: meshdir and the like
+  double pixels = 1.0;                          // of the largest camera so far
+  std::map<std::string, double> reserved = {};  // by <size> or by the longest `user`, the most so far
 
-  /// Bytes that MuJoCo will take.
-  double read_model(const std::string& text, const std::string& place, const fs::path& here) {
+  Content read_model(const std::string& text, const std::string& place, const fs::path& here) {
     Document document;
     read(text, place, here, 1.0, document);
     for (const Document::Use& use : document.attached) {
-      const bool known = document.models.contains(use.name);
-      double bytes = 0.0;  // the largest that may be meant: a model without a name here has the one inside of its file
-      for (const auto& [name, size] : document.models)
-        if (!known || name == use.name || name.empty()) bytes = std::max(bytes, size);
-      document.add(use.times * bytes, use.place);
+      const bool named = document.models.contains(use.name);
+      Content most;  // the largest that may be meant: a model without a name here has the one inside of its file
+      for (const auto& [name, content] : document.models)
+        if (!named || name == use.name || name.empty()) most.widen(content);
+      document.add(use.times * most.bytes, use.place);
+      document.content.add(most, use.times);
     }
     for (const Document::Use& use : document.assets)
       document.add(use.times * kPerAssetByte * file_bytes(use), use.place);
     for (const std::string& actuator : document.actuators) document.add(document.actuator_default, actuator);
+    document.content.state += document.actuator_default / 8.0 * static_cast<double>(document.actuators.size());
     for (const std::string& look : document.looks) document.add(kPerPixel * pixels, look);
     assets.insert(assets.end(), document.assets.begin(), document.assets.end());
-    return document.bytes;
+    add_reserved(document, place);
+    return document.content;
+  }
+
+  /// What every element of a kind has room for, and every keyframe.
+  void add_reserved(Document& document, const std::string& place) {
+    Content& content = document.content;
+    for (const auto& [kind, count] : content.elements)
+      document.add(kPerUserValue * reserved["nuser_" + kind] * count, place + ": nuser_" + kind);
+    const double keys = std::max(reserved["nkey"], content.elements["key"]);
+    require(keys <= kMostKeys, place + ": has " + to_text(keys) + " keyframes, expected at most 100000");
+    document.add(kPerKeyValue * keys * content.state, place + ": nkey");
   }
 
   void read(const std::string& text, const std::string& place, const fs::path& here, double times, Document& document) {
@@ -200,7 +255,8 @@ struct Walk {
     const std::vector<double> copies = copies_in(elements, times, place);
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const XmlElement& e = elements[i];
-      if (e.name == "size") check_reserved(e, place);
+      if (e.name == "size") reserve(e, place);
+      count(elements, e, copies[i], document);
       double bytes = kPerElement;
       if (e.name == "flexcomp" || e.name == "composite") bytes += kPerVertex * points_of(e);
       if (e.name == "hfield" || e.name == "texture") bytes += kPerCell * check_cells(e, place);
@@ -220,6 +276,27 @@ struct Walk {
     }
   }
 
+  void reserve(const XmlElement& e, const std::string& place) {
+    check_reserved(e, place);
+    for (const auto& [key, value] : e.attributes)
+      if (key != "memory") reserved[key] = std::max(reserved[key], number(&value));
+  }
+
+  void count(const Elements& elements, const XmlElement& e, double copies, Document& document) {
+    const std::string parent = e.parent >= 0 ? elements[e.parent].name : "", kind = kind_of(e, parent);
+    if (e.name == "key" && parent == "keyframe") document.count("key", copies);
+    if (e.name == "flexcomp" || e.name == "composite")  // of each point
+      for (const auto& [made, times] : {std::pair{"body", 1.0}, std::pair{"jnt", 3.0}, std::pair{"geom", 1.0}})
+        document.count(made, copies * times * points_of(e));
+    if (kind.empty()) return;
+    document.count(kind, copies);
+    double values = 0.0;
+    std::istringstream words(e.attribute("user") != nullptr ? *e.attribute("user") : "");
+    for (std::string word; words >> word;) ++values;
+    double& most = reserved["nuser_" + kind];
+    most = std::max(most, values);
+  }
+
   /// Bytes for what the element measures or remembers; those that are known only with the whole model are noted.
   double check_values(const Elements& elements, const XmlElement& e, const std::string& place, Document& document) {
     if (e.name == "lengthrange") check_lengthrange(e, place);
@@ -228,7 +305,10 @@ struct Walk {
     const double bytes = check_counts(e, place);
     const std::string parent = e.parent >= 0 ? elements[e.parent].name : "";
     if (parent == "default") document.actuator_default = std::max(document.actuator_default, bytes);
-    if (parent == "actuator") document.actuators.push_back(at(e, place));
+    if (parent == "actuator") {
+      document.actuators.push_back(at(e, place));
+      document.content.state += bytes / 8.0;
+    }
     if (e.name == "rangefinder" && e.attribute("camera") != nullptr) document.looks.push_back(at(e, place));
     return bytes;
   }
@@ -243,16 +323,15 @@ struct Walk {
       require(!part || std::find(open.begin(), open.end(), path) == open.end(),
               place + ": " + quote(name) + " has itself as a part, expected models without circles");
       if (!check(file, name, place)) continue;
-      if (part && !sizes.contains(path)) {
+      if (part && !known.contains(path)) {
         open.push_back(path);
-        sizes[path] = read_model(read_one(path, place), path, file.parent_path());
+        known[path] = read_model(read_one(path, place), path, file.parent_path());
         open.pop_back();
       }
       if (part) {
         const std::string* called = e.attribute("name");
-        double& size = document.models[called != nullptr ? *called : ""];
-        size = std::max(size, sizes[path]);
-        document.add(sizes[path], place);
+        document.models[called != nullptr ? *called : ""].widen(known[path]);
+        document.add(known[path].bytes, place);
       } else if (document.included.insert(path).second) {  // MuJoCo includes none twice
         read(read_one(path, place), path, file.parent_path(), times, document);
       }
@@ -285,7 +364,7 @@ struct Walk {
   bool check(const fs::path& file, const std::string& name, const std::string& place) const {
     std::error_code code;
     if (!fs::exists(file, code)) return false;
-    check_may_read(file, name, folder, search, place);
+    check_may_read(file, name, folder, options.search, options.scene_search, place);
     return fs::is_regular_file(file, code);
   }
 };
@@ -293,8 +372,8 @@ struct Walk {
 }  // namespace
 
 void check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
-                const std::vector<std::string>& search) {
-  Walk walk{folder, search};
+                const FileOptions& options) {
+  Walk walk{folder, options};
   static_cast<void>(walk.read_model(text, place, folder));
   for (const Document::Use& use : walk.assets) static_cast<void>(walk.file_bytes(use));  // now with all folders
 }

@@ -37,6 +37,6 @@ void read_actuators(MjcfReader& r, const std::vector<int>& tendon_of);
 /// what is included or attached, what would fill the memory, and XML that is not read here as MuJoCo might. Throws
 /// Error with place and line.
 void check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
-                const std::vector<std::string>& search);
+                const FileOptions& options);
 
 }  // namespace almond

@@ -23,10 +23,11 @@ struct FileOptions {
   Pose X_WF;         // where the file's world lies
   Base base = Base::kAsInFile;
   MeshUse meshes = MeshUse::kHull;
-  std::vector<std::string> search;       // folders for package:// and relative mesh paths, before all others
-  std::map<std::string, double> joints;  // start values by the joint's name in the file
-  std::vector<std::string> without;      // links that are left out with all that hangs on them: a hand; URDF only
-  std::vector<std::string> locked;       // joints that stay where they start, as if they were fixed; URDF only
+  std::vector<std::string> search;        // folders for package:// and relative mesh paths, before all others
+  std::vector<std::string> scene_search;  // those of a scene file, after them: links that lead out of them are refused
+  std::map<std::string, double> joints;   // start values by the joint's name in the file
+  std::vector<std::string> without;       // links that are left out with all that hangs on them: a hand; URDF only
+  std::vector<std::string> locked;        // joints that stay where they start, as if they were fixed; URDF only
   bool self_collision = true;
   std::vector<Look>* looks = nullptr;  // takes what is only seen; null: meshes that do not collide are not read
   /// Called before each mesh that collides with the number of those done and of all. May be empty.

@@ -414,7 +414,7 @@ class Adder {
 
   std::string find_mesh(const std::string& name) {
     try {
-      return find_asset(name, folder_, options_.search);
+      return find_asset(name, folder_, options_.search, options_.scene_search);
     } catch (const Error& error) {
       throw Error(std::string("mesh ") + error.what());
     }
