@@ -93,9 +93,26 @@ TEST(SdfMistakes, NothingTakesForever) {
   for (int k = 0; k < 30; ++k) nested = R"({"kind": "union", "of": [)" + nested + "]}";
   EXPECT_EQ(complaint(nested), "accepted");
   std::string many;
-  for (int k = 0; k < 2000; ++k)
+  const std::string start = R"({"kind": "difference", "of": [{"kind": "box", "size": [1, 1, 1]})";
+  for (int k = 1; k < 256; ++k)
     many += R"(, {"kind": "sphere", "radius": 0.01, "position": [0, 0, )" + std::to_string(k) + "]}";
-  EXPECT_EQ(complaint(R"({"kind": "difference", "of": [{"kind": "box", "size": [1, 1, 1]})" + many + "]}"), "accepted");
+  EXPECT_EQ(complaint(start + many + "]}"), "accepted");
+  expect(start + many + R"(, {"kind": "sphere", "radius": 1}]})",
+         "place: has more than 256 shapes in it, expected fewer");
+}
+
+TEST(SdfMistakes, ShapesOfAFileAreCountedTogether) {
+  FileNotes notes;
+  SdfTotals totals;
+  totals.shapes = 9999;
+  const std::string pair = R"({"kind": "union", "of": [{"kind": "sphere", "radius": 1}]})";
+  EXPECT_NO_THROW(static_cast<void>(parse_sdf(pair, "place", "", notes, {}, &totals)));
+  try {
+    static_cast<void>(parse_sdf(pair, "place", "", notes, {}, &totals));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "place.of[0]: is shape 10001 in other shapes of the file, expected at most 10000");
+  }
 }
 
 TEST(SdfThreads, MayBeOfAnySize) {
@@ -135,6 +152,39 @@ TEST_F(SdfMeshMistakes, CellAndBandAreToldApart) {
          "the cell is 1 m, expected at most half the longest extent of the mesh");
   expect(mesh("box.stl", R"(, "scale": 0.01, "band": 1e9)"), "a band of 1e+09 m makes");
   expect(mesh("box.stl", R"(, "scale": 0.01, "cell": 1e-7)"), "a cell of 1e-07 m makes");
+}
+
+/// Before any of it is done.
+TEST_F(SdfMeshMistakes, WorkOfAGridIsGuessed) {
+  int steps = 0;
+  FileNotes notes;
+  const GridProgress count = [&](double) { ++steps; };
+  try {
+    static_cast<void>(parse_sdf(mesh("box.stl", R"(, "cell": 0.0075, "band": 2)"), "place", "", notes, count));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("lie at the surface, expected at most 400000"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(steps, 0);
+}
+
+TEST_F(SdfMeshMistakes, GridsOfAFileAreCountedTogether) {
+  const std::string box = mesh("box.stl", R"(, "scale": 0.01, "cell": 0.001)");
+  FileNotes notes;
+  SdfTotals totals;
+  static_cast<void>(parse_sdf(box, "place", "", notes, {}, &totals));
+  ASSERT_GT(totals.grid_bytes, 0U);
+  totals.grid_bytes = (std::size_t{2} << 30U) - 1;
+  try {
+    static_cast<void>(parse_sdf(box, "place", "", notes, {}, &totals));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(
+        std::string(error.what()).find("place: with it the grids of the file take 2048 MB, expected at most 2048 MB"),
+        std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(SdfMeshMistakes, TrianglesTheWrongWayRoundAreNoHoles) {

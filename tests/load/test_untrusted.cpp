@@ -106,6 +106,80 @@ TEST_F(Untrusted, SceneNamesNoFileOutside) {
               "lies outside");
 }
 
+/// What a scene file searches is a part of its tree; what links in there lead to is not. A user's folders are open.
+TEST_F(Untrusted, SceneSearchIsNoWayOut) {
+  for (const char* folder : {"bot/r", "bot/meshes"}) std::filesystem::create_directories(path(folder));
+  write_file(path("bot/meshes/own.stl"), SampleBox().stl_binary());
+  std::filesystem::create_symlink(path("secret.stl"), path("bot/meshes/out.stl"));
+  const auto read = [&](const std::string& robot, const std::string& text, bool by_user) {
+    write_file(path("bot/r/" + robot), text);
+    write_file(path("bot/s.json"),
+               R"({"almond_scene": 1, "robots": [{"file": "r/)" + robot + R"(", "search": ["meshes"]}]})");
+    return error_of([&] {
+      FileOptions options = load_scene_file(path("bot/s.json")).robots[0].options;
+      if (by_user) options.search = {path("bot/meshes")};
+      ModelBuilder builder;
+      FileNotes notes;
+      if (robot == "r.urdf") add_urdf(builder, path("bot/r/r.urdf"), options, notes);
+      if (robot == "r.xml") add_mjcf(builder, path("bot/r/r.xml"), options, notes);
+    });
+  };
+  EXPECT_EQ(read("r.urdf", robot_with_mesh("own.stl"), false), "");
+  EXPECT_NE(read("r.urdf", robot_with_mesh("out.stl"), false), "");
+  EXPECT_SAYS(read("r.urdf", robot_with_mesh("../meshes/out.stl"), false), "lies outside");
+  EXPECT_EQ(read("r.urdf", robot_with_mesh("out.stl"), true), "");
+  if (!have_mujoco()) return;
+  const auto mjcf_with = [](const std::string& mesh) {
+    return R"(<mujoco><asset><mesh name="m" file="../meshes/)" + mesh +
+           R"("/></asset><worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>)";
+  };
+  EXPECT_EQ(read("r.xml", mjcf_with("own.stl"), false), "");
+  EXPECT_SAYS(read("r.xml", mjcf_with("out.stl"), false), "lies outside");
+  EXPECT_EQ(read("r.xml", mjcf_with("out.stl"), true), "");
+}
+
+/// What is shown often, or shared by many, has a size as often as it is used.
+TEST_F(Untrusted, ColladaVerticesAreCounted) {
+  const auto dae = [&](int vertices, int geometries, int times) {
+    std::string text = R"(<COLLADA><library_geometries><geometry id="s"><mesh><source id="p"><float_array id="a">)";
+    for (int i = 0; i < vertices / 4; ++i) text += "0 0 0 1 0 0 0 1 0 0 0 1 ";
+    text += R"(</float_array><technique_common><accessor source="#a" stride="3"/></technique_common></source></mesh>)";
+    text += "</geometry>";
+    for (int g = 0; g < geometries; ++g) {
+      const std::string id = std::to_string(g);
+      text += "<geometry id=\"g" + id + "\"><mesh><vertices id=\"v" + id +
+              R"("><input semantic="POSITION" source="#p"/></vertices><triangles>)" +
+              R"(<input semantic="VERTEX" source="#v)" + id +
+              R"(" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh></geometry>)";
+    }
+    text += R"(</library_geometries><library_visual_scenes><visual_scene id="n"><node>)";
+    for (int i = 0; i < times; ++i) text += "<instance_geometry url=\"#g" + std::to_string(i % geometries) + "\"/>";
+    write_file(path("bot/m.dae"), text + "</node></visual_scene></library_visual_scenes></COLLADA>");
+    return urdf(robot_with_mesh("m.dae"));
+  };
+  EXPECT_EQ(dae(4, 1, 1), "");
+  EXPECT_SAYS(dae(20'000, 1, 501), "more than 10000000 vertices, expected fewer");    // shown 501 times
+  EXPECT_SAYS(dae(20'000, 501, 501), "more than 10000000 vertices, expected fewer");  // kept 501 times
+}
+
+TEST_F(Untrusted, XmlAttributesAreFew) {
+  const auto with = [](int count) {
+    std::string text = "<robot name=\"r\"";
+    for (int i = 1; i < count; ++i) text += " a" + std::to_string(i) + "=\"1\"";
+    return text + "><link name=\"a\"/></robot>";
+  };
+  EXPECT_EQ(urdf(with(1000)), "");
+  EXPECT_SAYS(urdf(with(1001)), "r.urdf:1: <robot> has more than 1000 attributes, expected fewer");
+  if (have_mujoco()) EXPECT_SAYS(mjcf(with(1001)), "has more than 1000 attributes");
+}
+
+TEST_F(Untrusted, ErrorsOfJsonAreShort) {
+  const std::string error = scene(R"({"almond_scene": 1, "name": ")" + std::string(3'000'000, 'a'));
+  EXPECT_SAYS(error, "is no JSON: parse error at line 1, column ");
+  EXPECT_SAYS(error, "last read: '...aaaa");
+  EXPECT_LT(error.size(), path("bot/s.json").size() + 300);
+}
+
 TEST_F(Untrusted, EntitiesDoNotMultiply) {
   std::string bomb = "<?xml version=\"1.0\"?><!DOCTYPE x [<!ENTITY a0 \"" + std::string(100, 'a') + "\">";
   for (int i = 1; i < 12; ++i) {
@@ -155,6 +229,39 @@ TEST_F(Untrusted, MjcfClaimsNoMemory) {
   for (int i = 0; i < 100; ++i) geoms += R"(<geom size="1"/>)";
   EXPECT_SAYS(mjcf(R"(<mujoco><worldbody><replicate count="90000">)" + geoms + "</replicate></worldbody></mujoco>"),
               "expected at most 4 GB");
+}
+
+/// <size> asks for room in every element and for every keyframe.
+TEST_F(Untrusted, MjcfReservesNoMemory) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  const auto with = [&](const std::string& start, int bodies, const std::string& end = "") {
+    std::string text;
+    for (int i = 0; i < bodies; ++i) text += R"(<body><freejoint/><geom size="1"/></body>)";
+    return mjcf("<mujoco>" + start + "<worldbody>" + text + "</worldbody>" + end + "</mujoco>");
+  };
+  for (const char* kind : {"body", "geom", "jnt"})
+    EXPECT_SAYS(with("<size nuser_" + std::string(kind) + "=\"1000000\"/>", 600),
+                "m.xml: nuser_" + std::string(kind) + ": up to here the model takes about ");
+  EXPECT_SAYS(with(R"(<size nkey="100000"/>)", 600), "m.xml: nkey: up to here the model takes about ");
+  EXPECT_SAYS(with(R"(<size nkey="100001"/>)", 1), "m.xml: has 100001 keyframes, expected at most 100000");
+  std::string words, keys;
+  for (int i = 0; i < 100'000; ++i) words += "1 ";
+  EXPECT_SAYS(with("<default><geom user=\"" + words + "\"/></default>", 6000), "m.xml: nuser_geom: ");
+  for (int i = 0; i < 20'000; ++i) keys += "<key/>";
+  EXPECT_SAYS(with("", 1500, "<keyframe>" + keys + "</keyframe>"), "m.xml: nkey: ");
+  // Copies count, and so does what is attached.
+  EXPECT_SAYS(
+      mjcf(
+          R"(<mujoco><size nuser_geom="100000"/><worldbody><replicate count="6000"><geom size="1"/></replicate></worldbody></mujoco>)"),
+      "m.xml: nuser_geom: ");
+  write_file(
+      path("bot/part.xml"),
+      R"(<mujoco><worldbody><body name="b"><replicate count="6000"><geom size="1"/></replicate></body></worldbody></mujoco>)");
+  EXPECT_SAYS(
+      mjcf(
+          R"(<mujoco><asset><model name="p" file="part.xml"/></asset><size nuser_geom="100000"/><worldbody><frame><attach model="p" body="b" prefix="a"/></frame></worldbody></mujoco>)"),
+      "m.xml: nuser_geom: ");
+  EXPECT_EQ(with(R"(<size nuser_body="5" nuser_geom="5" nkey="10"/>)", 20), "");
 }
 
 /// MuJoCo makes these itself, from one number in the file.
@@ -303,6 +410,24 @@ TEST_F(Untrusted, SmallArchiveDoesNotGrowLarge) {
   const std::string error = error_of([&] { static_cast<void>(read_zip(bomb, "bomb")); });
   EXPECT_SAYS(error, "bytes when unpacked, from a file of");
   EXPECT_EQ(read_zip(one, "x")[0].bytes.size(), (32U << 20U) + 128U);
+}
+
+/// Small numbers and short texts are larger in memory than they are packed.
+TEST_F(Untrusted, NpzFieldsTakeNoMoreThanTheyMay) {
+  const auto member = [](const std::string& type, std::size_t count) {
+    std::string header =
+        "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + std::to_string(count) + ",), }";
+    header.append(63 - (10 + header.size()) % 64, ' ');
+    const std::string start("\x93NUMPY\x01\x00", 8);
+    return start + static_cast<char>(header.size() + 1) + '\0' + header + '\n' + std::string(count, '\x01');
+  };
+  const auto error = [](const std::vector<ZipMember>& members) {
+    return error_of([&] { static_cast<void>(NpzArchive::from_bytes(make_zip(members, "x"), "x.npz")); });
+  };
+  const std::string numbers = member("|i1", 70'000'000), texts = member("|S1", 33'000'000);
+  EXPECT_SAYS(error({{"a.npy", numbers}, {"b.npy", numbers}}), "x.npz: field \"b\": up to here the fields take ");
+  EXPECT_SAYS(error({{"a.npy", texts}}), "x.npz: field \"a\": up to here the fields take ");
+  EXPECT_EQ(error({{"a.npy", member("|i1", 1000)}, {"b.npy", member("|S1", 1000)}}), "");
 }
 
 TEST_F(Untrusted, ClaimOfTooManyRows) {

@@ -89,7 +89,7 @@ std::shared_ptr<const SdfGrid> find_grid(const TriangleSoup& mesh, const GridOpt
 }
 
 SdfPtr load_grid_sdf(const std::string& path, const Vec3& scale, const GridOptions& options, FileNotes& notes,
-                     const GridProgress& progress) {
+                     const GridProgress& progress, std::size_t* bytes) {
   TriangleSoup mesh = load_mesh(path, scale, notes);
   std::shared_ptr<const SdfGrid> grid;
   try {
@@ -97,6 +97,7 @@ SdfPtr load_grid_sdf(const std::string& path, const Vec3& scale, const GridOptio
   } catch (const Error& error) {
     throw Error(path + ": " + error.what());
   }
+  if (bytes != nullptr) *bytes += grid->bytes();
   const std::string subject = "mesh " + quote(std::filesystem::path(path).filename().string()) + ": ";
   notes.said.push_back(subject + std::to_string(mesh.triangles.size()) + " triangles as distances on cells of " +
                        to_text(1e3 * grid->cell) + " mm, " + to_text(1e-6 * static_cast<double>(grid->bytes())) +

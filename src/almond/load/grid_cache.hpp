@@ -13,8 +13,8 @@ namespace almond {
                                                        const GridProgress& progress = {});
 
 /// The function of a mesh file (mesh_file.hpp). `notes` say what was made, and where walls are too thin for the cell.
-/// Throws Error with the path.
+/// What the grid takes is added to `bytes`, if there is one. Throws Error with the path.
 [[nodiscard]] SdfPtr load_grid_sdf(const std::string& path, const Vec3& scale, const GridOptions& options,
-                                   FileNotes& notes, const GridProgress& progress = {});
+                                   FileNotes& notes, const GridProgress& progress = {}, std::size_t* bytes = nullptr);
 
 }  // namespace almond

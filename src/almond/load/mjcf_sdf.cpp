@@ -39,6 +39,7 @@ void say_if_misspelt(const std::string& name, FileNotes& notes) {
 std::map<int, SdfShape> read_sdf_texts(MjcfReader& r) {
   const mjModel& m = r.m;
   std::map<int, SdfShape> shapes;
+  SdfTotals totals;
   for (int t = 0; t < m.ntext; ++t) {
     const std::string name = m.names + m.name_textadr[t];
     if (name.rfind(kPrefix, 0) != 0) {
@@ -49,7 +50,7 @@ std::map<int, SdfShape> read_sdf_texts(MjcfReader& r) {
     const int geom = find_geom(m, of, place);
     GridProgress progress;
     if (r.options.grid_progress) progress = [&](double share) { r.options.grid_progress(of, share); };
-    const SdfDescription read = parse_sdf(m.text_data + m.text_adr[t], place, r.folder, r.notes, progress);
+    const SdfDescription read = parse_sdf(m.text_data + m.text_adr[t], place, r.folder, r.notes, progress, &totals);
     try {
       shapes[geom] = make_sdf_shape(read.sdf, read.surface.max_edge, read.surface.chord_error);
     } catch (const Error& error) {

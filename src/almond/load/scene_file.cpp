@@ -32,13 +32,14 @@ void read_material(Fields& fields, Material& material) {
 struct Context {
   const std::string& folder;
   const ShareProgress& progress;
+  SdfTotals& totals;
 };
 
 Shape read_sdf_shape(const json& value, const std::string& place, const Context& context, SceneObject& object) {
   GridProgress progress;
   if (context.progress)
     progress = [&](double share) { context.progress(object.name.empty() ? place : object.name, share); };
-  const SdfDescription read = parse_sdf(value.dump(), place, context.folder, object.notes, progress);
+  const SdfDescription read = parse_sdf(value.dump(), place, context.folder, object.notes, progress, &context.totals);
   try {
     return make_sdf_shape(read.sdf, read.surface.max_edge, read.surface.chord_error);
   } catch (const Error& error) {
@@ -132,7 +133,7 @@ SceneRobot read_robot(const json& value, const std::string& folder, const std::s
     require(search->is_array(), fields.at("search") + ": expected a list of folders");
     for (const json& item : *search) {
       require(item.is_string(), fields.at("search") + ": is " + item.dump().substr(0, 40) + ", expected a folder");
-      options.search.push_back(named_file(item.get<std::string>(), folder, fields.at("search")));
+      options.scene_search.push_back(named_file(item.get<std::string>(), folder, fields.at("search")));
     }
   }
   fields.refuse_others();
@@ -220,8 +221,9 @@ SceneFile parse_scene(const std::string& text, const std::string& folder, const 
   read_floor(fields, scene);
   read_list(fields, "robots",
             [&](const json& item, const std::string& at) { scene.robots.push_back(read_robot(item, folder, at)); });
+  SdfTotals totals;
   read_list(fields, "objects", [&](const json& item, const std::string& at) {
-    scene.objects.push_back(read_object(item, at, {folder, progress}));
+    scene.objects.push_back(read_object(item, at, {folder, progress, totals}));
   });
   drop_repeated_notes(scene.objects);
   fields.refuse_others();
@@ -235,7 +237,8 @@ SceneFile load_scene_file(const std::string& path, const ShareProgress& progress
 
 SceneObject parse_object(const std::string& text, const std::string& place, const ShareProgress& progress) {
   const std::string folder;
-  return read_object(parse_json<json>(text, place), place, {folder, progress});
+  SdfTotals totals;
+  return read_object(parse_json<json>(text, place), place, {folder, progress, totals});
 }
 
 }  // namespace almond

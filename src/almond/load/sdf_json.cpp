@@ -20,6 +20,9 @@ using nlohmann::json;
 using Fields = JsonFields<json>;
 
 constexpr int kMaxDepth = 32;  // of shapes in shapes
+constexpr int kMaxShapes = 256,
+              kMaxInAll = 10000;  // in one shape; in all shapes of a file, those that stand alone free
+constexpr std::size_t kMaxGridBytes = std::size_t{2} << 30U;  // of all grids of a file
 
 /// What readers of all kinds have in common.
 struct Source {
@@ -27,6 +30,8 @@ struct Source {
   const std::string& folder;
   FileNotes& notes;
   const GridProgress& progress;
+  SdfTotals& totals;
+  int& shapes;  // in the outermost one
   int depth = 0;
 };
 
@@ -152,7 +157,12 @@ SdfPtr read_mesh(Fields& fields, const Source& source) {
   fields.read("scale", scale);
   options.workers = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
   const std::string path = named_file(file.string(), source.folder, fields.at("file"));
-  return load_grid_sdf(path, Vec3::Constant(scale), options, source.notes, source.progress);
+  std::size_t& bytes = source.totals.grid_bytes;
+  const SdfPtr sdf = load_grid_sdf(path, Vec3::Constant(scale), options, source.notes, source.progress, &bytes);
+  require(bytes <= kMaxGridBytes, fields.place() + ": with it the grids of the file take " +
+                                      std::to_string(bytes >> 20U) + " MB, expected at most " +
+                                      std::to_string(kMaxGridBytes >> 20U) + " MB: fewer of them, or larger cells");
+  return sdf;
 }
 
 SdfPtr read_revolved(Fields& fields, const Source&) {
@@ -253,8 +263,15 @@ SdfPtr read_fields(Fields& fields, const Source& source) {
 
 SdfPtr read_sdf(const json& value, const std::string& place, Source source) {
   ++source.depth;
+  ++source.shapes;
+  ++source.totals.shapes;
   require(source.depth <= kMaxDepth,
           source.root + ": a shape in it lies in " + std::to_string(kMaxDepth) + " other shapes, expected fewer");
+  require(source.shapes <= kMaxShapes,
+          source.root + ": has more than " + std::to_string(kMaxShapes) + " shapes in it, expected fewer");
+  require(source.totals.shapes <= kMaxInAll, place + ": is shape " + std::to_string(source.totals.shapes) +
+                                                 " in other shapes of the file, expected at most " +
+                                                 std::to_string(kMaxInAll));
   Fields fields(value, place);
   return read_fields(fields, source);
 }
@@ -262,7 +279,7 @@ SdfPtr read_sdf(const json& value, const std::string& place, Source source) {
 }  // namespace
 
 SdfDescription parse_sdf(const std::string& text, const std::string& place, const std::string& folder, FileNotes& notes,
-                         const GridProgress& progress) {
+                         const GridProgress& progress, SdfTotals* totals) {
   const json value = parse_json<json>(text, place);
   Fields fields(value, place);
   SdfDescription result;
@@ -274,7 +291,9 @@ SdfDescription parse_sdf(const std::string& text, const std::string& place, cons
     for (const double length : {result.surface.max_edge, result.surface.chord_error})
       require(length >= 0.0, inner.place() + ": has " + to_text(length) + ", expected lengths >= 0 [m]");
   }
-  result.sdf = read_fields(fields, Source{place, folder, notes, progress, 1});
+  SdfTotals own;
+  int shapes = 0;
+  result.sdf = read_fields(fields, {place, folder, notes, progress, totals != nullptr ? *totals : own, shapes, 1});
   const Aabb box = result.sdf->bounds();
   require((box.lower.array() < box.upper.array()).all(),
           place + ": the " + result.sdf->name() + " is empty, expected a solid with a volume");

@@ -13,9 +13,16 @@ struct SdfDescription {
   SurfaceOptions surface;  // "surface" of the outermost shape
 };
 
+/// What all shapes of a file take together.
+struct SdfTotals {
+  int shapes = 0;  // of unions and the like
+  std::size_t grid_bytes = 0;
+};
+
 /// Throws Error with place, value and what was expected. Mesh files are looked for in `folder`; `notes` say what became
-/// of them, `progress` how far a grid is.
+/// of them, `progress` how far a grid is. Where `totals` are given, they grow, and what is too much in sum is refused.
 [[nodiscard]] SdfDescription parse_sdf(const std::string& text, const std::string& place, const std::string& folder,
-                                       FileNotes& notes, const GridProgress& progress = {});
+                                       FileNotes& notes, const GridProgress& progress = {},
+                                       SdfTotals* totals = nullptr);
 
 }  // namespace almond

@@ -61,15 +61,29 @@ class Builder {
     grid_.far[number] = static_cast<float>(std::max(d - above, 0.0));
   }
 
+  /// Refuses far too many blocks at the surface after a look at some of all, which would take long.
+  void check_some() {
+    constexpr int kSamples = 1 << 14;
+    constexpr double kSure = 1.25, kGolden = 0.6180339887498949;
+    const auto blocks = static_cast<double>(grid_.table.size());
+    if (blocks <= kSure * kMaxNear) return;
+    int near = 0;
+    for (int i = 0; i < kSamples; ++i) {
+      const int block = static_cast<int>(std::fmod(i * kGolden, 1.0) * blocks);
+      classify(block);
+      if (grid_.table[block] >= 0) ++near;
+    }
+    const double guess = blocks * near / kSamples;
+    if (guess > kSure * kMaxNear) refuse_near("about " + to_text(guess));
+  }
+
   void number_blocks() {
     for (std::size_t b = 0; b < grid_.table.size(); ++b)
       if (grid_.table[b] >= 0) {
         grid_.table[b] = static_cast<int>(near_.size());
         near_.push_back(static_cast<int>(b));
       }
-    require(near_.size() <= kMaxNear, "grid: " + std::to_string(near_.size()) + " blocks of 8³ cells of " +
-                                          to_text(grid_.cell) + " m lie at the surface, expected at most " +
-                                          std::to_string(kMaxNear) + ": a larger cell");
+    if (near_.size() > kMaxNear) refuse_near(std::to_string(near_.size()));
     nodes_.resize(near_.size() * kOwn);
     grid_.values.assign(near_.size() * SdfGrid::kBlockValues + 1, 0.0F);
   }
@@ -107,6 +121,11 @@ class Builder {
   }
 
  private:
+  [[noreturn]] void refuse_near(const std::string& count) const {
+    throw Error("grid: " + count + " blocks of 8³ cells of " + to_text(grid_.cell) +
+                " m lie at the surface, expected at most " + std::to_string(kMaxNear) +
+                ": a larger cell or a smaller band");
+  }
   static Index place(int i, const Index& size) { return {i % size[0], i / size[0] % size[1], i / size[0] / size[1]}; }
   static int index(const Index& i, int size) { return i[0] + size * (i[1] + size * i[2]); }
   /// A way through a block's nodes on which each is next to the one before.
@@ -187,6 +206,7 @@ SdfGrid build_grid(const TriangleSoup& soup, const GridOptions& options, const G
   grid.far.resize(static_cast<std::size_t>(corners));
   WorkerPool pool(options.workers);
   Builder builder(mesh, grid);
+  builder.check_some();
   for_all(pool, blocks, 0.0, 0.1, progress, [&](int i) { builder.classify(i); });
   for_all(pool, corners, 0.1, 0.2, progress, [&](int i) { builder.bound_corner(i); });
   builder.number_blocks();
