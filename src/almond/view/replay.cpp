@@ -385,7 +385,7 @@ std::string Replay::finish(const Frame& end, const std::vector<std::pair<std::st
 namespace {
 
 /// What a replay says of itself. 2000 balls take 2.3 MB and 135 thousand values.
-nlohmann::json parse_header(const std::string& text, const std::string& place) {
+nlohmann::json parse_header(std::string_view text, const std::string& place) {
   constexpr std::size_t kMostBytes = 64'000'000;
   constexpr std::ptrdiff_t kMostValues = 4'000'000;  // some 500 MB
   require(text.size() <= kMostBytes,
@@ -393,7 +393,7 @@ nlohmann::json parse_header(const std::string& text, const std::string& place) {
   const auto values = std::count_if(text.begin(), text.end(), [](char c) { return c == ',' || c == '[' || c == '{'; });
   require(values <= kMostValues,
           place + ": has about " + std::to_string(values) + " values, expected at most " + std::to_string(kMostValues));
-  return parse_json<nlohmann::json>(text, place);
+  return parse_json<nlohmann::json>(std::string(text), place);
 }
 
 }  // namespace
@@ -406,7 +406,8 @@ double replay_length(const std::string& zipped, const std::string& label) {
   std::memcpy(&length, bytes.data() + 8, sizeof length);
   const std::size_t sections = 12 + std::size_t{length};
   require(sections <= bytes.size(), why);
-  const nlohmann::json header = parse_header(bytes.substr(12, length), label + ": damaged, the header of the replay");
+  const nlohmann::json header =
+      parse_header({bytes.data() + 12, length}, label + ": damaged, the header of the replay");
   std::size_t count = 0, offset = 0;
   try {
     const nlohmann::json& place = header.at("frames").at("time");
