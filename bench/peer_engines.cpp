@@ -147,10 +147,12 @@ Interpreters find_interpreters() {
     return at != told.end() ? at->second : told.emplace(python, ask_versions(python)).first->second;
   };
   const std::string named = from_environment("ALMOND_PEERS_PYTHON", "");
-  for (const std::string& python : {named, find_own_python(), std::string("python3")}) {
+  const std::vector<std::string> known = {find_own_python(), "python3"};
+  for (const std::string& python : named.empty() ? known : std::vector<std::string>{named}) {
     const Json& versions = ask(python);
-    require(python.empty() || python != named || versions.is_object(),
-            "ALMOND_PEERS_PYTHON is " + quote(named) + ", expected a Python interpreter with NumPy");
+    require(named.empty() || versions.is_object(),
+            "ALMOND_PEERS_PYTHON is " + quote(named) +
+                ", expected a Python interpreter that has NumPy (pip install numpy mujoco)");
     if (versions.is_object() && found.numpy.empty()) found.numpy = python;
     for (const char* package : {"mujoco", "drake", "pybullet"}) note_version(package, versions, python, found);
   }

@@ -282,4 +282,4 @@ def test_problem_files_take_part(almond, tmp_path, python, problem_file):
 def test_without_numpy_it_says_what_to_install(almond, tmp_path, python):
     env = {**python(), "ALMOND_PEERS_PYTHON": "/nowhere/python"}
     result = almond("bench", "peers", "--quick", env=env, timeout=60)
-    assert result.code == 2 and "pip install numpy mujoco" in result.err
+    assert result.code == 2 and 'ALMOND_PEERS_PYTHON is "/nowhere/python"' in result.err and "pip install numpy mujoco" in result.err
