@@ -43,8 +43,8 @@ void list_rules(const Model& model, std::vector<std::uint32_t>& rules) {
   const auto add = [&](auto... values) { (rules.push_back(static_cast<std::uint32_t>(values)), ...); };
   for (const Geom& geom : model.geoms) add(geom.group, geom.mask, geom.body);
   for (const Body& body : model.bodies) add(body.weld, body.parent);
+  add(model.excluded.size(), model.included.size());  // which numbers belong to which
   for (const auto& [a, b] : model.excluded) add(a, b);
-  add(model.excluded.size());
   for (const auto& [a, b] : model.included) add(a, b);
   for (const GeomPair& pair : model.pairs) add(pair.a, pair.b);
 }

@@ -134,8 +134,8 @@ void copy_dynamics(const ContactProblem& problem, int subsystem, int at, const N
   const MapConstMat A = problem.A(subsystem);
   const MapConstVec b = problem.b_of(subsystem);
   if (A.cols() == node.dofs) {
-    std::copy(A.data(), A.data() + A.size(), &island.U[node.U_begin]);
-    std::copy(b.data(), b.data() + b.size(), &island.b[node.v_begin]);
+    std::copy(A.data(), A.data() + A.size(), island.U.data() + node.U_begin);
+    std::copy(b.data(), b.data() + b.size(), island.b.data() + node.v_begin);
     return;
   }
   for (int c = 0; c < A.cols(); ++c) {
