@@ -11,19 +11,35 @@ const placeholder = '<!--ALMOND-DATA-->';
 async function bundle(entry, loader) {
   const result = await build({
     entryPoints: [join(root, 'src', entry)],
+    absWorkingDir: root, // to which inputs are relative
     bundle: true,
     minify: true,
     write: false,
     target: 'es2022',
     format: 'iife',
-    legalComments: 'inline', // three.js asks to keep its licence with the code
+    legalComments: 'none', // all of them are on top, in full
+    metafile: true,
+    outdir: root,
     loader,
   });
-  return result.outputFiles[0].text;
+  const inputs = Object.values(result.metafile.outputs).flatMap((output) => Object.keys(output.inputs));
+  return { text: result.outputFiles[0].text, inputs };
 }
 
-const script = await bundle('main.ts', {});
-const style = await bundle('style.css', {});
+/** The licence of the viewer, and of every package that is part of the bundle: who gives a page away gives them along. */
+async function licences(inputs) {
+  const packages = inputs.map((path) => path.match(/.*node_modules\/((?:@[^/]+\/)?[^/]+)\//)).filter(Boolean);
+  const places = new Map(packages.map(([folder, name]) => [name, folder]));
+  const texts = [`Almond\n\n${await readFile(join(root, '..', 'LICENSE'), 'utf8')}`];
+  for (const [name, folder] of [...places].sort()) {
+    texts.push(`${name}\n\n${await readFile(join(root, folder, 'LICENSE'), 'utf8')}`);
+  }
+  return `/*!\n${texts.map((text) => text.trim()).join('\n\n----\n\n')}\n*/\n`;
+}
+
+const main = await bundle('main.ts', {});
+const style = (await bundle('style.css', {})).text;
+const script = (await licences(main.inputs)) + main.text;
 // Inside a script element these would end it, or be read as markup.
 if (/<\/script|<!--/i.test(script)) throw new Error('the bundle contains text that HTML would misread');
 
