@@ -1,4 +1,4 @@
-// Models with joints: pendulum, four-bar, rod on its tip, quadrupeds; and the free top.
+// Models with joints: pendulum, four-bar, rod on its tip, hanging chain, quadrupeds; and free bodies that spin.
 
 #include <cmath>
 #include <numbers>
@@ -198,6 +198,47 @@ Model make_painleve_model(double mu) {
   VecX v = VecX::Zero(6);
   v[0] = 3.0;
   builder.set_start_velocity(rod, v);
+  return builder.build();
+}
+
+Model make_hanging_chain_model(int links) {
+  ModelBuilder builder("hanging_chain");
+  constexpr double kLength = 1.0, kMass = 1.0;  // of all links [m, kg]
+  const double length = kLength / links;
+  int parent = kGround;
+  for (int i = 0; i < links; ++i) {
+    BodySpec link =
+        make_rod("link" + std::to_string(i + 1), parent, Vec3(i > 0 ? length : 0.0, 0.0, 0.0), length, kMass / links);
+    if (i % 2 == 1) link.joint = make_joint(JointKind::kRevolute, Vec3::UnitZ(), link.joint.X_PJ);
+    link.inertia = box_inertia(link.mass, Vec3(0.5 * length, 0.005, 0.005));
+    parent = builder.add_body(link);
+    start_at(builder, parent, i > 0 ? 0.1 : 0.0);
+  }
+  return builder.build();
+}
+
+Model make_sticks_model(double spin, double height, std::uint64_t seed) {
+  ModelBuilder builder("sticks");
+  Random random(seed);
+  const Material material{0.4, 0.0};
+  builder.add_ground(Plane{}, {}, material);
+  struct Stick {
+    const char* name;
+    Shape shape;
+    double mass;
+  };
+  const Stick sticks[] = {{"rod", Cylinder{0.005, 0.5}, 0.6},
+                          {"wire", Capsule{0.001, 0.5}, 0.025},
+                          {"plate", Box{{0.3, 0.2, 0.001}}, 1.9},
+                          {"needle", Capsule{0.0004, 0.04}, 0.0003}};
+  int i = 0;
+  for (const Stick& stick : sticks) {
+    const int body = builder.add_solid(stick.name, stick.shape, stick.mass,
+                                       {random.rotation(), Vec3(1.5 * i++, 0.0, height)}, material);
+    VecX v = VecX::Zero(6);
+    v.tail<3>() = spin * random.direction();
+    builder.set_start_velocity(body, v);
+  }
   return builder.build();
 }
 

@@ -4,6 +4,7 @@
 //
 //   scene.remember = [run](Memory& memory) { memory(run->task, run->q, run->deepest); };
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -50,10 +51,21 @@ class Memory {
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void pass(T& value) { pass_bytes(&value, sizeof value); }
+  void pass(bool& flag) {  // whose other 254 bytes mean nothing
+    std::uint8_t byte = flag ? 1 : 0;
+    pass_bytes(&byte, 1);
+    require(byte <= 1, "what a scene remembers: has a flag that is neither 0 nor 1");
+    flag = byte == 1;
+  }
   template <class T, int rows, int columns, int options>
   void pass(Eigen::Matrix<T, rows, columns, options>& x) {
     const auto r = static_cast<Eigen::Index>(pass_count(static_cast<std::size_t>(x.rows())));
     const auto c = static_cast<Eigen::Index>(pass_count(static_cast<std::size_t>(x.cols())));
+    require((rows == Eigen::Dynamic || r == rows) && (columns == Eigen::Dynamic || c == columns),
+            "what a scene remembers: has an array of another shape");
+    // Before there is room for it: a damaged shape may ask for any amount.
+    const auto left = static_cast<Eigen::Index>((bytes_.size() - at_) / sizeof(T));
+    require(!reads_ || c == 0 || r <= left / c, "what a scene remembers: is cut off");
     if (reads_) x.resize(r, c);
     pass_bytes(x.data(), static_cast<std::size_t>(x.size()) * sizeof(T));
   }

@@ -60,6 +60,10 @@ inline constexpr double kGravity = 9.81;
 [[nodiscard]] Model make_four_bar_model(double crank_speed);
 /// A rod sliding on its tip, so rough that rigid statics has no answer (Painlevé).
 [[nodiscard]] Model make_painleve_model(double mu);
+/// A chain of 1 m and 1 kg on hinges that cross, held out sideways at one end.
+[[nodiscard]] Model make_hanging_chain_model(int links);
+/// A rod, a wire, a plate and a needle that tumble over a floor.
+[[nodiscard]] Model make_sticks_model(double spin, double height, std::uint64_t seed);
 /// A hinged arm that swings into its limit at `speed`.
 [[nodiscard]] Model make_stop_model(double speed);
 /// Laikago-like robots with limp legs, dropped as a cube of robots.

@@ -448,6 +448,14 @@ std::vector<SceneInfo> list_scenes() {
        "a rod sliding on its tip, rougher than rigid statics allows",
        {{"mu", 1.8, "friction coefficient", not_negative}},
        [](const Values& v, std::uint64_t) { return begin(make_painleve_model(v[0]), 480); }},
+      {"hanging_chain",
+       "a chain let go sideways: undamped, of short links",
+       {{"links", 10.0, "number", count}},
+       [](const Values& v, std::uint64_t) { return begin(make_hanging_chain_model(static_cast<int>(v[0])), 2400); }},
+      {"sticks",
+       "a rod, a wire, a plate and a needle that tumble and fall",
+       {{"spin", 10.0, "at the start [rad/s]"}, {"height", 1.0, "above the floor [m]", positive}},
+       [](const Values& v, std::uint64_t seed) { return begin(make_sticks_model(v[0], v[1], seed), 1200); }},
       {"joint_stop",
        "an arm that swings into its joint limit",
        {{"speed", 10.0, "[rad/s]"}},
@@ -517,6 +525,7 @@ Scene make_scene(const std::string& name, const std::vector<std::pair<std::strin
   }
   Scene scene = info.make(values, seed);
   scene.name = name;
+  scene.model.time_step = scene.options.dt;
   return scene;
 }
 

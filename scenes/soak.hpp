@@ -12,6 +12,7 @@ struct SoakCase {
   std::string name;
   std::string scene;
   std::vector<std::pair<std::string, double>> parameters;  // of the scene
+  bool alone = false;  // nothing pushes or drives it, and its energy is watched over the whole run
 };
 
 /// Every scene as it is, and cases by name that are known to be hard.
@@ -29,6 +30,7 @@ enum class Fault : std::uint8_t {
   kTooDeep,       // an overlap beyond kDeepest though every step was solved
   kThroughFloor,  // the centre of a body is below a floor it stands on
   kEnergy,        // more kinetic energy than the forces have done work, in a solved step
+  kRunEnergy,     // more kinetic and potential energy than a run that is left alone began with, all steps solved
   kDropped,       // a contact that was found and not solved
   kNotRepeated,   // another run, or one with more threads, ended elsewhere
   kCount
@@ -49,6 +51,7 @@ struct SoakResult {
   std::array<std::int64_t, 6> status{};  // steps, by Status
   std::int64_t jammed = 0;
   double deepest = 0.0;        // [m], in steps whose forerunners were all solved
+  double gained = -kInfinity;  // largest gain of energy over a run that is left alone, relative to what moves
   double excess = -kInfinity;  // largest gain of kinetic energy over the work done, relative to the energies that flow
   double work = 0.0;           // done by pushes, drives, gravity and springs, both signs as they are [J]
   std::uint64_t hash = 0;      // of the last state

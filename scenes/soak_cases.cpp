@@ -14,6 +14,17 @@ std::vector<SoakCase> list_cases() {
       {"thin_cup_3_m_per_s", "pour", {{"balls", 20.0}, {"speed", 3.0}}},
       {"light_cube_squeezed", "gripper", {{"mass", 1e-3}, {"squeeze", 1e4}, {"shake", 1.0}}},
       {"bouncing_ball", "ball", {{"restitution", 1.0}}},
+      {"sticks_alone", "sticks", {}, true},
+      {"whirling_sticks_alone", "sticks", {{"spin", 300.0}, {"height", 30.0}}, true},
+      {"hanging_chain_alone", "hanging_chain", {}, true},
+      {"hanging_chain_30_alone", "hanging_chain", {{"links", 30.0}}, true},
+      {"pendulum_alone", "pendulum", {}, true},
+      {"arm_alone", "arm", {}, true},
+      {"chain_alone", "chain", {}, true},
+      {"top_alone", "top", {}, true},
+      {"painleve_alone", "painleve", {}, true},
+      {"tower_alone", "tower", {}, true},
+      {"quadrupeds_alone", "quadrupeds", {}, true},
   };
   for (const SceneInfo& info : all_scenes()) {
     if (info.name == "spheres") continue;  // spheres_200 is that scene

@@ -79,7 +79,7 @@ TEST(Drift, ConstantSpinIsExactInOneStep) {
   v.head<3>() = u;
   v.tail<3>() = w;
   const VecX before = v;
-  drift(model, at(model, q, v), v, VecX::Zero(6), dt, workspace, q, v);
+  drift(model, at(model, q, v), v, VecX::Zero(6), -0.5 * dt, dt, workspace, q, v);
   const Mat3 R = exp_so3(dt * w);
   EXPECT_NEAR((quaternion_to_matrix(q.tail<4>()) - R).norm(), 0.0, tolerance(1e-14));
   const Vec3 com = model.bodies[0].com;

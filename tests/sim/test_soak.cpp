@@ -54,6 +54,28 @@ TEST(Soak, BallsThatPassEachOtherKeepOut) {
   }
 }
 
+TEST(Soak, WhatIsLeftAloneGainsNoEnergy) {
+  for (const scenes::SoakCase& which : scenes::soak_cases()) {
+    if (!which.alone) continue;
+    for (const std::uint64_t seed : {1U, 2U}) {
+      const SoakResult result = run_soak(which, SolverKind::kAuto, seed, 600);
+      EXPECT_EQ(result.num_faults(), 0) << (result.findings.empty() ? which.name : result.findings[0].what);
+      EXPECT_EQ(result.pushes, 0);
+    }
+  }
+}
+
+TEST(Soak, SeesEnergyThatComesOverARun) {
+  // Each step gains less than what is noticed of one.
+  const auto creep = [](Simulation& sim) {
+    sim.state().v *= 1.0002;
+    return true;
+  };
+  const SoakResult result = run_soak(scenes::find_soak_case("arm_alone"), SolverKind::kAuto, 1, 20, 1, creep);
+  EXPECT_GT(result.faults[static_cast<std::size_t>(Fault::kRunEnergy)], 0);
+  EXPECT_EQ(result.faults[static_cast<std::size_t>(Fault::kEnergy)], 0);
+}
+
 TEST(Soak, EndsWhenItIsTold) {
   int asked = 0;
   const auto go_on = [&](Simulation&) { return ++asked < 7; };

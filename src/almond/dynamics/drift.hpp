@@ -5,11 +5,13 @@
 //   q⁺ = q ⊕ h (v + d),     d = -h/2 M⁻¹ c     half a step of the velocity products c: right to second order
 //
 // Carrying v to the new pose keeps what free motion keeps:
-//   single bodies   L = I(q) ω stays, so ω⁺ = I(q⁺)⁻¹ L
+//   single bodies   that nothing touches turn exactly (free_turn): energy and momentum stay. Others go by u, and ω
+//                   changes in their own axes as in free motion: energy stays
 //   trees           momenta p_b, L_b of the bodies change only by forces in the joints, taken at the half-way pose:
 //                       J_½ᵀ (p⁺ - p, L⁺ - L) = 0
-//                   linear in v⁺, reversible in time. Then the momentum of a floating tree and the kinetic energy are
-//                   set to what they were: to rounding, whatever h is. So a limp arm cannot gain energy by whirling.
+//                   linear in v⁺, reversible in time. Then the momentum of a floating tree and T + V + t g·p are set
+//                   to what they were, whatever h is. So neither a limp arm nor a chain gains energy by whirling. A
+//                   tree that has not the energy for its way goes a part of it.
 
 #include "almond/base/articulated.hpp"
 #include "almond/dynamics/forces.hpp"
@@ -24,8 +26,10 @@ struct DriftWorkspace {
   std::vector<Mat6> M;    // (bodies of a tree)
   ArticulatedFactor factor;
   ForceWorkspace forces;
-  std::vector<char> bounced;  // (trees, or empty) v is not what moves the tree: a single body then keeps its energy
-  std::vector<char> bearing;  // (trees, or empty) contacts bear on it: what it keeps, it keeps to their tolerance
+  std::vector<char> bounced;   // (trees, or empty) v is not what moves the tree
+  std::vector<double> mended;  // (trees) share of its energy that the last drift had to mend; 1 where it cut the way
+  std::vector<char> touched;   // (trees, or empty) contacts, closures or springs acted on it: u is theirs
+  std::vector<char> bearing;   // (trees, or empty) contacts bear on it: what it keeps, it keeps to their tolerance
 };
 
 /// Factors M of one tree with `resistance` on its diagonal, at the pose of `kinematics`; false where it is singular.
@@ -44,7 +48,8 @@ void compute_half_step(const Model& model, const Kinematics& kinematics, const V
                        DriftWorkspace& workspace, VecX& d);
 
 /// Moves q by h u, u = v + d, and carries v along. `kinematics` has the poses at q; its velocities do not matter.
-void drift(const Model& model, const Kinematics& kinematics, const VecX& u, const VecX& resistance, double h,
-           DriftWorkspace& workspace, VecX& q, VecX& v);
+/// `since` is the time at its start, from the middle between two impulses of gravity: -dt/2 right after one.
+void drift(const Model& model, const Kinematics& kinematics, const VecX& u, const VecX& resistance, double since,
+           double h, DriftWorkspace& workspace, VecX& q, VecX& v);
 
 }  // namespace almond

@@ -7,7 +7,7 @@ namespace {
 
 Vec6 applied_wrench(const Model& model, const Kinematics& kin, const std::vector<Wrench>& wrenches, int body,
                     const Vec3& reference) {
-  Vec3 force = model.bodies[body].mass * model.gravity, torque = Vec3::Zero();
+  Vec3 force = weight_of(model, body), torque = Vec3::Zero();
   if (!wrenches.empty()) {
     force += wrenches[body].force;
     torque = wrenches[body].torque;
@@ -22,6 +22,12 @@ Vec3 com_velocity(const Model& model, const Kinematics& kin, int body) {
   return point_velocity(model, kin, body, kin.com[body]);
 }
 
+/// I ω (world) by way of the axes of the body: in those of the world rounding mixes the inertias of thin bodies.
+Vec3 spin_of(const Model& model, const Kinematics& kin, int body) {
+  const Mat3& R = kin.X_WB[body].R;
+  return R * (model.bodies[body].inertia * (R.transpose() * kin.V.col(body).tail<3>()));
+}
+
 /// Room for one wrench per body of the tree.
 Eigen::Ref<Mat6X> wrenches_of(const TreeInfo& tree, ForceWorkspace& workspace) {
   const auto count = static_cast<Eigen::Index>(tree.bodies.size());
@@ -30,6 +36,11 @@ Eigen::Ref<Mat6X> wrenches_of(const TreeInfo& tree, ForceWorkspace& workspace) {
 }
 
 }  // namespace
+
+Vec3 weight_of(const Model& model, int body) {
+  const Body& b = model.bodies[body];
+  return (1.0 - b.gravcomp) * b.mass * model.gravity;
+}
 
 void compute_velocity_products(const Model& model, const TreeInfo& tree, const Kinematics& kin,
                                ForceWorkspace& workspace, VecX& c) {
@@ -76,9 +87,9 @@ Energy compute_energy(const Model& model, const VecX& q, const VecX& v, const Ki
   for (int b = 0; b < model.num_bodies(); ++b) {
     const Body& body = model.bodies[b];
     if (body.subsystem < 0) continue;
-    const Vec3 velocity = com_velocity(model, kin, b), w = kin.V.col(b).tail<3>();
-    energy.kinetic += 0.5 * body.mass * velocity.squaredNorm() + 0.5 * w.dot(kin.I[b] * w);
-    energy.potential -= body.mass * model.gravity.dot(kin.com[b]);
+    const Vec3 velocity = com_velocity(model, kin, b), w = kin.X_WB[b].R.transpose() * kin.V.col(b).tail<3>();
+    energy.kinetic += 0.5 * body.mass * velocity.squaredNorm() + 0.5 * w.dot(body.inertia * w);
+    energy.potential -= weight_of(model, b).dot(kin.com[b]);
     const Joint& joint = model.joints[b];
     const int dofs = num_velocities(joint.kind);
     energy.kinetic += 0.5 * joint.armature * v.segment(joint.v_begin, dofs).squaredNorm();
@@ -106,9 +117,9 @@ Momentum compute_momentum(const Model& model, const Kinematics& kin) {
   for (int b = 0; b < model.num_bodies(); ++b) {
     const Body& body = model.bodies[b];
     if (body.subsystem < 0) continue;
-    const Vec3 p = body.mass * com_velocity(model, kin, b), w = kin.V.col(b).tail<3>();
+    const Vec3 p = body.mass * com_velocity(model, kin, b);
     momentum.linear += p;
-    momentum.angular += kin.com[b].cross(p) + kin.I[b] * w;
+    momentum.angular += kin.com[b].cross(p) + spin_of(model, kin, b);
   }
   return momentum;
 }

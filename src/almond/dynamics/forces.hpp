@@ -16,6 +16,9 @@ struct Wrench {
   Vec3 torque = Vec3::Zero();
 };
 
+/// What is left of a body's weight by its gravcomp [N].
+[[nodiscard]] Vec3 weight_of(const Model& model, int body);
+
 struct ForceWorkspace {
   Mat6X F;  // (6 x bodies of a tree)
 };
