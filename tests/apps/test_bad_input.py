@@ -1,6 +1,7 @@
 """Bad input gets one line, exit 2, and never destroys an earlier output."""
 
 import json
+import os
 import re
 
 import numpy as np
@@ -131,6 +132,39 @@ def test_mjcf_that_asks_for_absurd_sizes_is_refused_before_memory_is_taken(almon
     assert result.code == 2 and said in result.err and len(result.err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("word", ["%p.%p.%p.%p", "%s%s%s%s%s%s%s%s", "%n", "nan", "1e999", "1,5"])
+def test_urdf_numbers_are_no_formats(almond, tmp_path, word):
+    (tmp_path / "r.urdf").write_text(f"""<robot name="r"><link name="a"><inertial><mass value="{word}"/>
+      <inertia ixx=".1" ixy="0" ixz="0" iyy=".1" iyz="0" izz=".1"/></inertial></link></robot>""")
+    said = complaint(almond("inspect", tmp_path / "r.urdf"))
+    assert said == f'almond: {tmp_path}/r.urdf:1: link "a": mass: value is "{word}", expected a number'
+
+
+@pytest.mark.parametrize("element", ['<include file="NAME.xml"/>', '<asset><mesh file="NAME.stl"/></asset>', '<asset><hfield name="h" file="NAME.bin" size="1 1 1 1"/></asset>'])
+@pytest.mark.parametrize("way", ["..\\", "missing/../../", "../", "sub\\..\\..\\"])
+def test_mjcf_does_not_tell_what_is_outside(almond, tmp_path, element, way):
+    (tmp_path / "bot" / "sub").mkdir(parents=True)
+    for ending in (".xml", ".stl", ".bin"):
+        (tmp_path / f"secret{ending}").write_text("<mujoco/>")
+    said = []
+    for name in ("secret", "absent"):
+        (tmp_path / "bot" / "m.xml").write_text("<mujoco>" + element.replace("NAME", way + name) + "</mujoco>")
+        result = almond("inspect", tmp_path / "bot" / "m.xml", timeout=30)
+        if "built without MuJoCo" in result.err:
+            pytest.skip("built without MuJoCo")
+        said.append(complaint(result).replace(name, "NAME"))
+    assert said[0] == said[1] and "lies outside" in said[0]
+
+
+def test_mjcf_waits_for_no_pipe(almond, tmp_path):
+    os.mkfifo(tmp_path / "f.stl")
+    (tmp_path / "m.xml").write_text('<mujoco><asset><mesh file="f.stl"/></asset></mujoco>')
+    result = almond("inspect", tmp_path / "m.xml", timeout=30)
+    if "built without MuJoCo" in result.err:
+        pytest.skip("built without MuJoCo")
+    assert complaint(result).endswith('m.xml:1: mesh: "f.stl" is a device or a pipe, expected a file')
+
+
 @pytest.mark.parametrize("names", [("a.xml", "a.xml"), ("b.xml", "a.xml")])
 def test_mjcf_that_is_a_part_of_itself_is_refused(almond, tmp_path, names):
     for file, part in zip(("a.xml", "b.xml"), names):
@@ -223,6 +257,22 @@ def test_errors_of_other_libraries_give_the_terminal_no_orders(almond, tmp_path,
     result = almond("solve" if name == "problem.json" else "run", tmp_path / name)
     assert result.code == 2 and len(complaint(result)) < 8200 and not re.search("[\x00-\x09\x0b-\x1f\x7f\x80-\x9f\u202e]", result.err)
     assert ("bytes more)" in result.err) == (b"\xc3\xa9" in content)
+
+
+SCENE = b'{"almond_scene": 1, "objects": [{"name": "ball", "shape": "sphere", "size": [0.1], "mass": 1}]}'
+PROBLEM = json.dumps({"A": np.eye(3).tolist(), "b": [0, 0, -1], "J": np.eye(3).tolist(), "e": [0, 0, 0], "mu": [0.5]}).encode()
+
+
+@pytest.mark.parametrize("name, text", [("scene.json", SCENE), ("problem.json", PROBLEM)])
+def test_json_does_not_end_at_a_nul(almond, tmp_path, name, text):
+    """The parser takes a NUL for the end of the text, so that what follows was not read: the file says more than was judged."""
+    command = "solve" if name == "problem.json" else "inspect"
+    (tmp_path / name).write_bytes(text)
+    assert almond(command, tmp_path / name).code == 0
+    for wrong in (text + b"\0", text + b"\0,", text[:-1] + b"\0}", b"\0" + text, text.replace(b"1", b"1\0", 1)):
+        (tmp_path / name).write_bytes(wrong)
+        result = almond(command, tmp_path / name)
+        assert result.code == 2 and f"has a NUL (at byte {wrong.index(0)})" in complaint(result)
 
 
 def test_names_out_of_files_give_the_terminal_no_orders(almond, tmp_path):

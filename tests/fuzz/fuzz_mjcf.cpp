@@ -35,6 +35,10 @@ std::vector<std::string> make_seeds() {
 <asset><mesh name="m" builtin="supersphere" params="10 1 1"/><mesh name="w" builtin="wedge" params="3 3 60 60 0"/></asset><worldbody>
 <camera name="c"/><body><joint name="j"/><geom type="mesh" mesh="m"/><geom type="mesh" mesh="w"/></body></worldbody><actuator>
 <general joint="j" dyntype="user" actdim="2" delay="0.01"/></actuator><sensor><user dim="3"/><contact num="2"/><rangefinder camera="c"/></sensor></mujoco>)",
+      R"(<mujoco><compiler meshdir="sub" texturedir="missing\.." strippath="false"/><include file="sub\other.xml"/><asset><mesh name="m" file="..\box.stl"/>
+<mesh name="n" file="missing/../../sub/box.stl"/><mesh name="o" file=".//box.stl"/></asset><worldbody><body><freejoint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>)",
+      R"(<mujoco><asset><model name="p" file="sub\other.xml"/><hfield name="h" file="pipe.stl" size="1 1 1 1"/><texture name="t" type="cube" fileright="..\secret.stl"/>
+<skin name="s" file="missing/../../secret.stl"/></asset><worldbody><body name="b"><flexcomp name="f" type="mesh" file="out.stl"/></body></worldbody></mujoco>)",
       R"(<mujoco><size nuser_geom="2" nuser_body="3" nkey="2"/><worldbody><body user="1 2"><joint name="j"/><geom size="1"/></body></worldbody>
 <keyframe><key qpos="0.1"/></keyframe></mujoco>)",
   };

@@ -12,7 +12,6 @@ void read_input(const std::string& input) {
 }
 
 std::vector<std::string> make_seeds() {
-  write_file(mesh_folder() + "/leg.urdf", repository_file("examples/robot/leg.urdf"));
   return {
       repository_file("examples/scenes/heap.json"),
       R"({"almond_scene": 1, "name": "n", "gravity": [0, 0, -9.81], "time_step": 0.004, "steps": 10, "floor": {"height": 0, "friction": 0.5},
@@ -20,6 +19,8 @@ std::vector<std::string> make_seeds() {
 "objects": [{"name": "b", "shape": "box", "size": [0.1, 0.2, 0.3], "mass": 1, "position": [0, 0, 2], "velocity": [1, 0, 0, 0, 0, 0]},
 {"shape": "mesh", "file": "box.obj", "scale": 0.1, "mass": 2, "position": [3, 0, 1], "quaternion": [1, 0, 0, 0]},
 {"shape": "capsule", "size": [0.1, 0.3], "mass": 1, "position": [5, 0, 1], "friction": 0.2, "restitution": 0.1}]})",
+      R"({"almond_scene": 1, "robots": [{"file": "sub/../leg.urdf", "search": ["sub"]}], "objects": [{"shape": "mesh", "file": "sub/box.stl", "mass": 1},
+{"shape": {"kind": "mesh_sdf", "file": "missing/../../secret.stl"}, "mass": 1}, {"shape": "mesh", "file": "pipe.stl", "mass": 1}]})",
       // Surfaces take their time; a ball has the least.
       R"({"almond_scene": 1, "floor": "below", "objects": [{"shape": {"kind": "sphere", "radius": 0.1, "surface": {"max_edge": 0.1}}, "mass": 1}]})",
   };

@@ -40,6 +40,10 @@ std::vector<std::string> make_seeds() {
 </inertial></link><link name="c"><inertial><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
 <joint name="j" type="floating"><parent link="a"/><child link="b"/></joint>
 <joint name="k" type="planar"><parent link="b"/><child link="c"/><axis xyz="0 0 1"/></joint></robot>)",
+      R"(<robot name="%s%n"><material name="%p"><color rgba="1 0 0 1"/></material><link name="a%s"><inertial><mass value="%n"/><inertia ixx="%p" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>
+</inertial><visual><geometry><box size="1 1 %s"/></geometry><material name="%p"/></visual></link></robot>)",
+      R"(<robot name="100%"><link name="a&#37;n"><visual><geometry><mesh filename="sub\box.stl"/></geometry><material name="%n"><color rgba="1 0 0 1"/></material></visual>
+<collision><geometry><mesh filename="missing/../../secret.stl"/></geometry></collision></link><link name="b%%"/><joint name="%s" type="fixed"><parent link="a&#x25;n"/><child link="b%%"/></joint></robot>)",
       R"(<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><robot name="&b;"><link name="&b;"/></robot>)",
   };
 }

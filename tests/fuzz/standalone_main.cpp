@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sstream>
 
 #include "almond/load/file_io.hpp"
 #include "fuzz/fuzz.hpp"
@@ -37,19 +38,34 @@ void keep_input_and_die(int number) {
   std::raise(number);
 }
 
+/// Of words.dict, in libFuzzer's format: each in quotes on a line of its own.
+std::vector<std::string> read_words() {
+  std::istringstream lines(almond::fuzz::repository_file("tests/fuzz/words.dict"));
+  std::vector<std::string> words;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] != '"') continue;
+    std::string word;
+    for (std::size_t i = 1; i + 1 < line.size(); ++i) {
+      const bool escaped = line[i] == '\\', coded = escaped && line[i + 1] == 'x';
+      if (coded) word += static_cast<char>(std::stoi(line.substr(i + 2, 2), nullptr, 16));
+      if (!coded) word += line[escaped ? i + 1 : i];
+      i += coded ? 3 : escaped ? 1 : 0;
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
 /// Cuts, flips bits, writes extreme bytes, copies parts over others, inserts, removes, and changes numbers and words.
-std::string mutate(const std::string& original, const std::string& other, std::mt19937_64& random) {
-  static const char* const kWords[] = {"0",      "-1",         "1e308",      "-1e308", "nan",  "inf",
-                                       "1e-320", "4294967296", "2147483648", "1e12",   "1e9",  "\"",
-                                       "<",      ">",          "{}",         "[]",     "null", "../",
-                                       "/",      "&",          "%",          "\n",     "-0",   "1099511627776"};
+std::string mutate(const std::vector<std::string>& words, const std::string& original, const std::string& other,
+                   std::mt19937_64& random) {
   std::string bytes = original;
   const auto any = [&](std::size_t limit) {
     return static_cast<std::size_t>(random() % std::max<std::size_t>(limit, 1));
   };
   for (std::size_t change = 1 + any(4); change > 0 && bytes.size() > 1; --change) {
     const std::size_t at = any(bytes.size()), length = std::min(bytes.size() - at, 1 + any(12));
-    switch (any(9)) {
+    switch (any(10)) {
       case 0:
         if (any(3) == 0) bytes.resize(at);
         break;
@@ -72,7 +88,13 @@ std::string mutate(const std::string& original, const std::string& other, std::m
         const std::size_t begin = bytes.find_first_of("0123456789", at);
         if (begin == std::string::npos) break;
         const std::size_t end = std::min(bytes.find_first_not_of("0123456789.eE+-", begin), bytes.size());
-        bytes.replace(begin, end - begin, kWords[any(std::size(kWords))]);
+        bytes.replace(begin, end - begin, words[any(words.size())]);
+        break;
+      }
+      case 7: {  // at the beginning of a word, or instead of it
+        const std::size_t begin = std::min(bytes.find_first_of("\"/", at), bytes.size() - 1) + 1;
+        const std::size_t end = std::min(bytes.find_first_of("\"/", begin), bytes.size());
+        bytes.replace(begin, any(2) == 0 ? 0 : end - begin, words[any(words.size())]);
         break;
       }
       default:
@@ -118,8 +140,10 @@ int main(int argc, char** argv) {
   double slowest = 0.0;
   for (const std::string& input : inputs) slowest = std::max(slowest, run(input));
   std::mt19937_64 random(7);
+  const std::vector<std::string> words = read_words();
   for (std::size_t i = 0; i < mutations; ++i)
-    slowest = std::max(slowest, run(mutate(inputs[i % inputs.size()], inputs[random() % inputs.size()], random)));
+    slowest =
+        std::max(slowest, run(mutate(words, inputs[i % inputs.size()], inputs[random() % inputs.size()], random)));
   std::printf("%zu inputs and %zu mutations, %zu refused, the slowest took %.0f ms\n", inputs.size(), mutations,
               almond::fuzz::refused(), slowest);
   return 0;

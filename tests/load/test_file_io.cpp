@@ -2,11 +2,13 @@
 // has its limits: against the files that are there afterwards.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "almond/load/file_io.hpp"
+#include "almond/load/file_trust.hpp"
 #include "almond/load/scene_file.hpp"
 #include "common/helpers.hpp"
 
@@ -48,6 +50,53 @@ TEST(FileIo, EveryByteComesBack) {
   EXPECT_EQ(read_file(folder.path() + "/bytes"), bytes);
   write_file(folder.path() + "/bytes", "");
   EXPECT_EQ(read_file(folder.path() + "/bytes"), "");
+}
+
+/// Between the look at a file and its reading, somebody may put another thing in its place.
+TEST(FileIo, WhatWasLookedAtIsWhatIsRead) {
+  const TemporaryFolder folder;
+  const fs::path base = real_path(folder.path());
+  const std::string path = base / "in" / "file", other = base / "other";
+  const auto reading = [&](std::uint64_t most) {
+    return error_of([&] { static_cast<void>(read_known_file(path, most)); });
+  };
+  fs::create_directory(base / "in");
+  write_file(path, "12345");
+  write_file(other, "secret");
+  EXPECT_EQ(read_known_file(path, 5), "12345");
+  EXPECT_EQ(reading(4), path + ": is larger than it was when it was looked at, expected the same file");
+  fs::remove(path);
+  fs::create_symlink(other, path);
+  EXPECT_EQ(reading(100), path + ": cannot be opened (Too many levels of symbolic links)");
+  fs::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(reading(100), path + ": is a device or a pipe, expected a file");
+  fs::remove_all(base / "in");  // a link instead of the folder
+  fs::create_directory(base / "elsewhere");
+  write_file(base / "elsewhere" / "file", "secret");
+  fs::create_directory_symlink(base / "elsewhere", base / "in");
+  EXPECT_EQ(reading(100), path + ": was moved while it was read, expected it to stay");
+}
+
+/// Where links lead is told the same whether anything is there or not; what exists, as the system has it.
+TEST(FileIo, LinksAreFollowedToWhatIsNotThere) {
+  const TemporaryFolder folder;
+  const fs::path base = fs::canonical(folder.path());
+  fs::create_directories(base / "a" / "b");
+  write_file(base / "a" / "b" / "file", "x");
+  fs::create_symlink("../a/b/file", base / "a" / "near");
+  fs::create_symlink(base / "a" / "b", base / "folder");
+  fs::create_symlink("/nowhere/at/all", base / "out");
+  fs::create_symlink("../up/../gone", base / "a" / "gone");
+  fs::create_symlink("round", base / "round");
+  for (const char* const name : {"a/b/file", "a/near", "folder/file", "folder/../b/file", "a//b/./file", "folder/.."})
+    EXPECT_EQ(real_path(base / name), fs::canonical(base / name));
+  EXPECT_EQ(real_path(base / "out"), "/nowhere/at/all");
+  EXPECT_EQ(real_path(base / "out/x/../y"), "/nowhere/at/all/y");
+  EXPECT_EQ(real_path(base / "a/gone"), base / "gone");
+  EXPECT_EQ(real_path(base / "missing/../../x"), base.parent_path() / "x");
+  EXPECT_EQ(real_path("/../../x"), "/x");
+  EXPECT_EQ(real_path(base / "round").parent_path(), base);
 }
 
 TEST(FileIo, WhatCannotBeIsToldWithItsPath) {

@@ -8,6 +8,8 @@
 #include "almond/base/check.hpp"
 #include "almond/dynamics/kinematics.hpp"
 #include "almond/load/mjcf.hpp"
+#include "almond/load/write_mjcf.hpp"
+#include "almond/sim/step.hpp"
 #include "common/helpers.hpp"
 #include "scenes/random.hpp"
 
@@ -256,15 +258,18 @@ TEST_F(Mjcf, TendonsAndEqualities) {
 
 TEST_F(Mjcf, KeyframesStartJoints) {
   ModelBuilder builder;
-  file =
-      add_mjcf_text(builder,
-                    std::string("<mujoco><worldbody><body name='b'><freejoint/>") + kInertia +
-                        "</body><body><joint name='j'/>" + kInertia +
-                        "</body></worldbody><keyframe><key name='up' qpos='1 2 3 0 1 0 0 0.5' qvel='0 0 1 0 0 2 0.25'/>"
-                        "</keyframe></mujoco>",
-                    "", {}, notes);
+  file = add_mjcf_text(builder,
+                       std::string("<mujoco><worldbody><body name='b'><freejoint/>") + kInertia +
+                           "</body><body><joint name='j'/>" + kInertia +
+                           "</body></worldbody><actuator><position joint='j' kp='2' ctrlrange='-1 0.5'/>"
+                           "<motor joint='j' gear='3'/></actuator>"
+                           "<keyframe><key name='up' qpos='1 2 3 0 1 0 0 0.5' qvel='0 0 1 0 0 2 0.25' ctrl='0.7 -1'/>"
+                           "</keyframe></mujoco>",
+                       "", {}, notes);
   start_at_keyframe(builder, file, "up");
   const Model model = builder.build();
+  EXPECT_EQ(model.drives[0].target, 0.5) << "ctrl is clamped to its range";
+  EXPECT_EQ(model.drives[1].feedforward, -3.0);
   EXPECT_EQ(model.q0.head<3>(), Vec3(1.0, 2.0, 3.0));
   EXPECT_EQ(model.q0[7], 0.5);
   // Half a turn about x: the body's z axis points down, the centre of mass lies along x.
@@ -278,6 +283,97 @@ TEST_F(Mjcf, KeyframesStartJoints) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "no keyframe \"upp\"; did you mean \"up\"?");
   }
+}
+
+/// The first keyframe within all limits is named where the file's own start is not, and only there.
+TEST_F(Mjcf, StartsOutsideOfLimitsPointToAKeyframe) {
+  const std::string joints = "<worldbody><body><joint name='j' range='0.2 1'/>" + std::string(kInertia) +
+                             "<body><joint name='k' range='-1 1'/>" + kInertia + "</body></body></worldbody>";
+  const std::string keys = "<keyframe><key name='rest' qpos='0 0'/><key name='home' qpos='0.5 0.1'/></keyframe>";
+  const std::string advice =
+      "text: its keyframe \"home\" lies within all limits; start there with --keyframe "
+      "\"home\", in Python and scene files with keyframe \"home\"";
+  EXPECT_EQ(read(joints + keys).remarks.back(), advice);
+  EXPECT_EQ(read(joints).remarks.size(), 1U) << "there is no keyframe";
+  FileOptions given;
+  given.joints["j"] = 0.3;
+  EXPECT_TRUE(read(joints + keys, given).remarks.empty());
+  ModelBuilder builder;
+  file = add_mjcf_text(builder, "<mujoco><compiler angle=\"radian\"/>" + joints + keys + "</mujoco>", "", {}, notes);
+  start_at_keyframe(builder, file, "home");
+  EXPECT_TRUE(builder.build().remarks.empty());
+}
+
+/// A file's gravity and time step are the model's, whatever it was read for; without gravity there is none.
+TEST_F(Mjcf, OptionsAreTheModels) {
+  const std::string world = "<worldbody><geom size='0.1'/></worldbody>";
+  Model model = read("<option gravity='1 2 3' timestep='0.003'/>" + world);
+  EXPECT_EQ(model.gravity, Vec3(1.0, 2.0, 3.0));
+  EXPECT_EQ(model.time_step, 0.003);
+  EXPECT_EQ(make_options(model).dt, 0.003);
+  EXPECT_EQ(Simulation(model).options().dt, 0.003);
+  StepOptions own;
+  own.dt = 0.01;
+  EXPECT_EQ(Simulation(model, own).options().dt, 0.01);
+  model = read("<option gravity='1 2 3'><flag gravity='disable'/></option>" + world);
+  EXPECT_EQ(model.gravity, Vec3(0.0, 0.0, 0.0));
+  EXPECT_EQ(model.time_step, 0.002);
+  EXPECT_EQ(error_of("<option timestep='0'/>" + world), "model: time step is 0 s, expected finite and > 0");
+}
+
+/// A file that excludes what MuJoCo's rule for parents that stand still would let touch contradicts nothing.
+TEST_F(Mjcf, ExcludesOfWeldedParentsAreNoContradiction) {
+  const std::string links = "<worldbody><body name='base'><geom size='0.1'/><body name='link'><joint/>" +
+                            std::string(kInertia) + "<geom size='0.1'/></body></body></worldbody>";
+  const std::string exclude = "<contact><exclude body1='base' body2='link'/></contact>";
+  Model model = read(links);
+  EXPECT_TRUE(may_collide(model, 0, 1));
+  for (const char* flag : {"", "<option><flag filterparent='disable'/></option>"}) {
+    model = read(flag + links + exclude);
+    EXPECT_FALSE(may_collide(model, 0, 1));
+    EXPECT_TRUE(model.remarks.empty());
+  }
+}
+
+TEST_F(Mjcf, PriorityGravityCompensationAndOverride) {
+  const std::string world =
+      "<worldbody><body name='a' gravcomp='1.5'><freejoint/><geom size='0.1' friction='0.2' priority='2'/></body>"
+      "<body name='b'><freejoint/><geom size='0.1' friction='0.7'/></body></worldbody>";
+  Model model = read(world);
+  EXPECT_EQ(combine(model, 0, 1).mu, 0.2);
+  EXPECT_EQ(model.bodies[0].gravcomp, 1.5);
+  EXPECT_TRUE(notes.ignored.empty());
+  model =
+      read("<option o_friction='0.4 0.4 0 0 0'><flag override='enable' spring='disable' damper='disable'/></option>" +
+           world);
+  EXPECT_EQ(combine(model, 0, 1).mu, 0.4);
+  EXPECT_EQ(model.bodies[0].gravcomp, 0.0) << "nothing passive acts";
+}
+
+/// What is written is read back as it was.
+TEST_F(Mjcf, PriorityAndGravityCompensationAreWritten) {
+  ModelBuilder builder;
+  builder.set_friction_combine(Combine::kMaximum);
+  builder.add_ground(Plane{}, {}, Material{0.9});
+  BodySpec body;
+  body.name = "b";
+  body.mass = 1.0;
+  body.inertia = Mat3::Identity();
+  body.gravcomp = -0.3;
+  GeomSpec ball;
+  ball.body = builder.add_body(body);
+  ball.shape = Sphere{0.1};
+  ball.material = Material{0.2, 0.0, false, -4};
+  builder.add_geom(ball);
+  FileNotes written;
+  ModelBuilder again;
+  add_mjcf_text(again, write_mjcf(builder.build(), 0.001, written), "", {}, notes);
+  const Model model = again.build();
+  EXPECT_EQ(model.bodies[0].gravcomp, -0.3);
+  EXPECT_EQ(model.geoms[1].material.priority, -4);
+  EXPECT_EQ(combine(model, 0, 1).mu, 0.9);
+  EXPECT_TRUE(notes.ignored.empty());
+  EXPECT_TRUE(written.ignored.empty());
 }
 
 TEST_F(Mjcf, LiesWhereItIsPut) {

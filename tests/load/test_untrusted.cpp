@@ -2,6 +2,10 @@
 // memory for, links to other files inside HDF5. Each is refused in words, before memory is taken.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <functional>
 
 #include "almond/load/file_io.hpp"
 #include "almond/load/mjcf.hpp"
@@ -65,6 +69,117 @@ TEST_F(Untrusted, UrdfNamesNoFileOutside) {
     EXPECT_SAYS(urdf(robot_with_mesh(name)), "lies outside");
 }
 
+/// A robot with every number that a URDF can have: each one is a letter of its own, so that any can be changed.
+const char* const kAllNumbers = R"(<robot name="r"><material name="m"><color rgba="@"/></material>
+<link name="a"><inertial><origin xyz="@" rpy="@"/><mass value="@"/><inertia ixx="@" ixy="@" ixz="@" iyy="@" iyz="@" izz="@"/></inertial>
+<visual><origin xyz="@" rpy="@"/><geometry><box size="@"/></geometry><material name="n"><color rgba="@"/></material></visual>
+<collision><origin xyz="@" rpy="@"/><geometry><mesh filename="own.stl" scale="@"/></geometry></collision>
+<collision><geometry><sphere radius="@"/></geometry></collision><collision><geometry><cylinder radius="@" length="@"/></geometry></collision>
+<collision><geometry><capsule radius="@" length="@"/></geometry></collision></link><link name="b"/><link name="c"/>
+<joint name="j" type="revolute"><origin xyz="@" rpy="@"/><parent link="a"/><child link="b"/><axis xyz="@"/>
+<limit lower="@" upper="@" effort="@" velocity="@"/><dynamics damping="@" friction="@"/><calibration rising="@" falling="@"/>
+<safety_controller soft_lower_limit="@" soft_upper_limit="@" k_position="@" k_velocity="@"/></joint>
+<joint name="k" type="continuous"><parent link="b"/><child link="c"/><mimic joint="j" multiplier="@" offset="@"/></joint></robot>)";
+
+struct Number {
+  std::string element, attribute, good;
+};
+
+/// The k-th of them is `word`, all others are good; `number` is what stands there.
+std::string with_number(int k, const std::string& word, Number& number) {
+  std::string text = kAllNumbers;
+  number = {};
+  for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos; --k) {
+    const std::size_t key = text.rfind(' ', at) + 1, name = text.rfind('<', at) + 1;
+    const std::string attribute = text.substr(key, at - 2 - key),
+                      element = text.substr(name, text.find(' ', name) - name);
+    const bool vector = attribute == "xyz" || attribute == "rpy" || attribute == "size" || attribute == "scale";
+    const bool small = attribute == "ixy" || attribute == "ixz" || attribute == "iyz" || attribute == "lower" ||
+                       attribute == "soft_lower_limit";
+    const std::string good = vector ? "1 0.5 2" : attribute == "rgba" ? "1 0 0.5 1" : small ? "0" : "1";
+    if (k == 0) number = {element, attribute, good};
+    const std::string put = k == 0 ? word.empty() ? good : word : good;
+    text.replace(at, 1, put == "EMPTY" ? "" : put);
+    at += put.size();
+  }
+  return text;
+}
+
+/// What urdfdom finds wrong with a number it puts into the format of a message: addresses came out with %p, and the
+/// program ended with %n. It sees no number that is none.
+TEST_F(Untrusted, UrdfNumbersAreNumbers) {
+  write_file(path("bot/own.stl"), SampleBox().stl_binary());
+  Number number;
+  int count = 0;
+  for (with_number(0, "", number); !number.attribute.empty(); with_number(++count, "", number)) {
+    EXPECT_EQ(urdf(with_number(count, "", number)), "") << number.element;
+    const std::string& good = number.good;
+    const std::string first = good.substr(0, good.find(' ')), rest = good.substr(first.size());
+    for (const std::string& bad :
+         {std::string("%p.%p.%p.%p"), std::string("%s%s%s%s%s%s%s%s"), std::string("%n%n"), std::string("&#37;n"),
+          std::string("%1000000000d"), std::string("nan"), std::string("-inf"), std::string("INFINITY"),
+          std::string("0x1p3"), std::string("1,5"), std::string("1e999"), std::string("1.0m"), std::string("+-1"),
+          std::string("--1"), std::string("1e"), std::string("."), std::string("1_0"), std::string("\xef\xbc\x91")}) {
+      const std::string error = urdf(with_number(count, bad + rest, number));
+      EXPECT_SAYS(error, number.element + ": " + number.attribute + " is \"");
+      EXPECT_SAYS(error, ", expected " + std::string(rest.empty()      ? "a number"
+                                                     : good.size() > 8 ? "4 numbers"
+                                                                       : "3 numbers"));
+      EXPECT_TRUE(contains(error, path("bot/r.urdf") + ":") && contains(error, "(nil)") + contains(error, "0x7f") == 0)
+          << error;
+    }
+    EXPECT_SAYS(urdf(with_number(count, "EMPTY", number)), number.attribute + " is \"\", expected ");
+    EXPECT_SAYS(urdf(with_number(count, good + " 1", number)), number.attribute + " is \"" + good + " 1\", expected ");
+  }
+  EXPECT_EQ(count, 39);
+}
+
+/// Neither are names formats, in whatever way the sign is written.
+TEST_F(Untrusted, UrdfNamesAreNoFormats) {
+  for (const char* const name : {"%s%s%s%s%s%s", "%n", "100%", "%%", "a%%%b", "&#37;n", "&#x25;s&#x00025;s&#037;n"}) {
+    const std::string n = name;
+    std::string plain = n;
+    for (const char* const sign : {"&#37;", "&#x25;", "&#x00025;", "&#037;"})
+      for (std::size_t at = 0; (at = plain.find(sign)) != std::string::npos;)
+        plain.replace(at, std::string(sign).size(), "%");
+    const std::string good = "<robot name=\"" + n + "\"><link name=\"" + n +
+                             "\"><visual><geometry><sphere radius=\"1\"/></geometry>" + "<material name=\"" + n +
+                             "\"><color rgba=\"1 0 0 1\"/></material></visual></link><link name=\"l" + n +
+                             "\"/><joint name=\"j" + n + "\" type=\"fixed\"><parent link=\"" + n +
+                             "\"/><child link=\"l" + n + "\"/></joint></robot>";
+    EXPECT_EQ(urdf(good), "") << n;
+    ModelBuilder builder;
+    FileNotes notes;
+    add_urdf_text(builder, good, "", {}, notes);
+    EXPECT_EQ(builder.build().bodies[0].name, plain);
+    // A material of no colour, a shape and a type that do not exist.
+    for (const auto& [from, to] :
+         {std::pair<std::string, std::string>{"<link name=\"l",
+                                              "<material name=\"" + n + "\"><color/></material><link name=\"l"},
+          {"<sphere radius=\"1\"/>", "<sphere radius=\"1%n\"/>"},
+          {"<sphere radius=\"1\"/>", "<x/>"},
+          {"type=\"fixed\"", "type=\"" + n + "\""},
+          {"child link=\"l", "child link=\"x"}}) {
+      std::string text = good;
+      text.replace(text.find(from), from.size(), to);
+      EXPECT_SAYS(urdf(text), "r.urdf:");
+    }
+    // A mesh keeps its name.
+    EXPECT_SAYS(urdf(robot_with_mesh(n + ".stl")), "\"" + plain + ".stl\" is not there");
+  }
+}
+
+/// Comments, declarations and references that other parsers end elsewhere would hide elements from our look.
+TEST_F(Untrusted, XmlHidesNothing) {
+  const std::string link = "<link name=\"a\"/>", two = "<link name=\"b\"/>";
+  EXPECT_SAYS(urdf("<robot name=\"r\">" + link + "<!---> <![CDATA[ -->" + two + " ]]></robot>"), "r.urdf:1: ");
+  EXPECT_SAYS(urdf("<robot name=\"r\"><?x >" + two + " ?>" + link + "</robot>"),
+              "a declaration with < in it, expected one without");
+  for (const char* const reference : {"&#000000000000057;", "&#4294967333;", "&#x110000;", "&#0;"})
+    EXPECT_SAYS(urdf("<robot name=\"r\"><link name=\"a" + std::string(reference) + "\"/></robot>"),
+                "name has a reference to no character, expected &#1; to &#x10ffff;");
+}
+
 TEST_F(Untrusted, MjcfNamesNoFileOutside) {
   if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
   const std::string body = R"(<worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>)";
@@ -104,6 +219,246 @@ TEST_F(Untrusted, SceneNamesNoFileOutside) {
               "objects[0].file: ");
   EXPECT_SAYS(scene(start + R"("objects": [{"shape": {"kind": "mesh_sdf", "file": "../secret.stl"}, "mass": 1}]})"),
               "lies outside");
+}
+
+/// Every element that names a file, with MuJoCo's folder for it; @ stands for the name.
+const std::vector<std::string> kMjcfNames = {
+    R"(<include file="@"/>)",
+    R"(<INCLUDE file="@"/>)",
+    R"(<asset><model name="p" file="@"/></asset>)",
+    R"(<asset><mesh name="m" file="@"/></asset>)",
+    R"(<asset><hfield name="h" file="@" size="1 1 1 1"/></asset>)",
+    R"(<asset><skin name="s" file="@"/></asset>)",
+    R"(<asset><texture name="t" type="2d" file="@"/></asset>)",
+    R"(<asset><texture name="t" type="cube" fileright="@"/></asset>)",
+    R"(<asset><texture name="t" type="cube" fileleft="@"/></asset>)",
+    R"(<asset><texture name="t" type="cube" fileup="@"/></asset>)",
+    R"(<asset><texture name="t" type="cube" filedown="@"/></asset>)",
+    R"(<asset><texture name="t" type="cube" filefront="@"/></asset>)",
+    R"(<asset><texture name="t" type="cube" fileback="@"/></asset>)",
+    R"(<worldbody><body name="b"><flexcomp name="f" type="mesh" file="@"/></body></worldbody>)",
+    R"(<worldbody><body name="b"><flexcomp name="f" type="gmsh" file="@"/></body></worldbody>)"};
+
+std::string with_name(const std::string& element, const std::string& name, const std::string& compiler = "") {
+  std::string text = "<mujoco>" + compiler + element + "</mujoco>";
+  return text.replace(text.find('@'), 1, name);
+}
+
+/// The message without the names, which differ.
+std::string shape_of(std::string message, const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    for (std::size_t at = 0; (at = message.find(name)) != std::string::npos;) message.replace(at, name.size(), "NAME");
+  return message;
+}
+
+/// Each spelling of a name that leads out is refused, and in the same words whether anything is there or not: against
+/// a twin of the file that does not exist.
+TEST_F(Untrusted, MjcfNamesNoFileOutsideInAnySpelling) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  std::filesystem::create_directories(path("bot/sub"));
+  const std::string folder = path("");
+  std::string back = folder;
+  std::replace(back.begin(), back.end(), '/', '\\');
+  std::filesystem::create_symlink(folder, path("bot/up"));
+  for (const char* const kind : {"stl", "xml"}) {
+    const std::string there = std::string("secret.") + kind, absent = std::string("secreT.") + kind;
+    write_file(path(there), kind == std::string("xml") ? "<mujoco/>" : SampleBox().stl_binary());
+    std::filesystem::create_symlink(path(there), path("bot/to_" + there));
+    std::filesystem::create_symlink(path(absent), path("bot/to_" + absent));
+    for (const std::string& element : kMjcfNames)
+      for (const std::string& start : {std::string("../"),
+                                       std::string("..\\"),
+                                       std::string("sub/../../"),
+                                       std::string("sub\\..\\..\\"),
+                                       std::string("missing/../../"),
+                                       std::string("missing\\..\\../"),
+                                       std::string(".//..//"),
+                                       std::string("&#46;&#x2e;/"),
+                                       std::string("&#x2e;&#46;&#92;"),
+                                       std::string("missing/./.././../"),
+                                       folder,
+                                       back,
+                                       "/" + folder,
+                                       "//" + folder,
+                                       std::string("../../../../../../../../../../../../..") + folder,
+                                       std::string("up/"),
+                                       std::string("up\\"),
+                                       std::string("to_"),
+                                       "file://" + folder,
+                                       "file:" + folder,
+                                       std::string("C:/"),
+                                       std::string("C:\\"),
+                                       std::string("C:\\..\\..\\"),
+                                       std::string("x:/../../"),
+                                       std::string("package://bot/../"),
+                                       std::string("LoadModelFromString:"),
+                                       std::string("../bot.zip/"),
+                                       std::string("a.mjz/"),
+                                       std::string("../a.ZIP\\")}) {
+        const std::string first = mjcf(with_name(element, start + there)),
+                          second = mjcf(with_name(element, start + absent));
+        EXPECT_EQ(shape_of(first, {there}), shape_of(second, {absent})) << element << start;
+        EXPECT_TRUE(contains(first, " lies outside ") || contains(first, " is no path, ") ||
+                    contains(first, " is an archive, "))
+            << element << start << ": " << first;
+        EXPECT_TRUE(contains(first, "m.xml:1: ")) << first;
+      }
+  }
+}
+
+/// The same by the folders that names start from.
+TEST_F(Untrusted, MjcfFoldersLeadNowhereElse) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  const std::string mesh = R"(<asset><mesh name="m" file="@"/></asset>)";
+  std::filesystem::create_directories(path("bot/sub"));
+  write_file(path("bot/sub/own.stl"), SampleBox().stl_binary());
+  for (const char* const key : {"meshdir", "assetdir"})
+    for (const std::string& folder :
+         {std::string(".."), std::string("missing\\..\\.."), std::string("sub/../.."), path("")})
+      for (const char* const inner : {"", "./", "sub/../"}) {
+        const std::string compiler = "<compiler " + std::string(key) + "=\"" + folder + "\"/>";
+        const std::string first = mjcf(with_name(mesh, inner + std::string("secret.stl"), compiler));
+        EXPECT_EQ(shape_of(first, {"secret"}),
+                  shape_of(mjcf(with_name(mesh, inner + std::string("absent.stl"), compiler)), {"absent"}));
+        EXPECT_SAYS(first, "lies outside");
+      }
+  EXPECT_SAYS(mjcf(with_name(mesh, "own.stl", R"(<compiler meshdir="C:\sub"/>)")),
+              "compiler: meshdir: \"C:\\sub\" is no path, ");
+  // What strippath leaves of a name is the name.
+  EXPECT_EQ(mjcf(with_name(mesh, "package://x/../../own.stl", R"(<compiler meshdir="sub" strippath="true"/>)")), "");
+  EXPECT_EQ(mjcf(with_name(mesh, "/etc/own.stl", R"(<compiler meshdir="sub" strippath="true"/>)")), "");
+  EXPECT_SAYS(mjcf(with_name(mesh, "/etc/secret.stl", R"(<compiler meshdir=".." strippath="true"/>)")), "lies outside");
+  EXPECT_EQ(mjcf(with_name(mesh, "..\\sub\\own.stl", R"(<compiler meshdir="missing"/>)")), "");
+  std::string many;
+  for (int i = 0; i < 32; ++i) many += "<compiler meshdir=\"d" + std::to_string(i) + "\"/>";
+  EXPECT_SAYS(mjcf(with_name(mesh, "own.stl", many)), "is folder 33 of the model, expected at most 32");
+}
+
+/// Pipes, devices and folders are refused in words: MuJoCo would wait for a pipe for ever.
+TEST_F(Untrusted, MjcfOpensPlainFilesOnly) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  ASSERT_EQ(::mkfifo(path("bot/pipe").c_str(), 0600), 0);
+  std::filesystem::create_directories(path("bot/folder"));
+  FileOptions all;
+  all.search = {"/"};
+  for (const std::string& element : kMjcfNames) {
+    EXPECT_SAYS(mjcf(with_name(element, "pipe")), "m.xml:1: ");
+    EXPECT_SAYS(mjcf(with_name(element, "pipe")), ": \"pipe\" is a device or a pipe, expected a file");
+    EXPECT_SAYS(mjcf(with_name(element, "folder")), ": \"folder\" is a folder, expected a file");
+    write_file(path("bot/m.xml"), with_name(element, "/dev/zero"));
+    EXPECT_SAYS(error_of([&] {
+                  ModelBuilder builder;
+                  FileNotes notes;
+                  add_mjcf(builder, path("bot/m.xml"), all, notes);
+                }),
+                ": \"/dev/zero\" is a device or a pipe, expected a file");
+  }
+  std::filesystem::rename(path("bot/pipe"), path("bot/m.xml"));
+  ModelBuilder builder;
+  FileNotes notes;
+  EXPECT_EQ(error_of([&] { add_mjcf(builder, path("bot/m.xml"), {}, notes); }),
+            path("bot/m.xml") + ": is a device or a pipe, expected a file");
+}
+
+/// Whoever finds a way around the names finds the limits at its end: nothing is parsed that was not looked through.
+TEST_F(Untrusted, MjcfLimitsHoldInEverySpelling) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  std::filesystem::create_directories(path("bot/sub"));
+  const std::string bomb =
+      R"(<mujoco><worldbody><replicate count="3000"><replicate count="300"><geom size=".1"/></replicate></replicate></worldbody></mujoco>)";
+  write_file(path("bot/sub/bomb.xml"), bomb);
+  for (const char* const name :
+       {"sub/bomb.xml", "sub\\bomb.xml", "missing/../sub\\bomb.xml", "./sub//bomb.xml", "sub&#92;bomb.xml"})
+    for (const char* const element :
+         {R"(<include file="@"/>)", R"(<Include file="@"/>)", R"(<asset><model file="@"/></asset>)"})
+      EXPECT_SAYS(mjcf(with_name(element, name)), "bomb.xml:1: replicate makes 900000 copies, expected at most 100000");
+  EXPECT_SAYS(mjcf(R"(<mujoco><!---> <![CDATA[ --> <include file="sub/bomb.xml"/> ]]></mujoco>)"),
+              "bomb.xml:1: replicate makes 900000 copies");
+  EXPECT_SAYS(
+      mjcf(
+          R"(<mujoco><worldbody><replicate count="&#00000000057;99999"><geom size="1"/></replicate></worldbody></mujoco>)"),
+      "count has a reference to no character");
+}
+
+/// MuJoCo 4.0 looks at what is not there, and ends the program.
+TEST_F(Untrusted, MjcfModelsHaveAFile) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  for (const char* const model : {"<model/>", R"(<model name="p"/>)", R"(<model name="p" content_type="text/xml"/>)"})
+    EXPECT_SAYS(mjcf("<mujoco><asset>" + std::string(model) + "</asset></mujoco>"),
+                "m.xml:1: model without a file, expected one");
+}
+
+/// Files of subfolders start their names where MuJoCo has them start, also where the model is named by a relative path.
+TEST_F(Untrusted, MjcfReadsItsOwnFiles) {
+  if (!have_mujoco()) GTEST_SKIP() << "built without MuJoCo";
+  std::filesystem::create_directories(path("bot/sub/M"));
+  const std::string use = R"(<worldbody><body name="b"><geom type="mesh" mesh="m"/></body></worldbody></mujoco>)";
+  for (const char* const place : {"bot/top.stl", "bot/sub/own.stl", "bot/sub/M/part.stl"})
+    write_file(path(place), SampleBox().stl_binary());
+  const auto inner = [&](const std::string& mesh, const std::string& compiler = "") {
+    write_file(path("bot/sub/i.xml"),
+               "<mujoco>" + compiler + "<asset><mesh name=\"m\" file=\"" + mesh + "\"/></asset>" + use);
+  };
+  const std::string
+      included = R"(<mujoco><include file="sub\i.xml"/></mujoco>)",
+      attached =
+          R"(<mujoco><asset><model name="p" file="sub/i.xml"/></asset><worldbody><frame><attach model="p" body="b" prefix="q"/></frame></worldbody></mujoco>)";
+  for (const char* const mesh :
+       {"top.stl", "sub/own.stl", "own.stl", "../top.stl", "sub\\own.stl", "..\\sub/own.stl"}) {
+    inner(mesh);
+    EXPECT_EQ(mjcf(included), "") << mesh;
+  }
+  inner("part.stl", R"(<compiler meshdir="M"/>)");
+  EXPECT_EQ(mjcf(attached), "");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(path("bot/sub"));
+  for (const char* const file : {"../m.xml", "i.xml", "./i.xml", "../sub/i.xml"}) {
+    ModelBuilder builder;
+    FileNotes notes;
+    EXPECT_EQ(error_of([&] { add_mjcf(builder, file, {}, notes); }), "") << file;
+  }
+  std::filesystem::current_path(before);
+}
+
+/// Links and pipes are judged alike in the other formats.
+TEST_F(Untrusted, OtherFilesAreJudgedAlike) {
+  ASSERT_EQ(::mkfifo(path("bot/pipe.stl").c_str(), 0600), 0);
+  std::filesystem::create_symlink(path("secret.stl"), path("bot/to_secret.stl"));
+  std::filesystem::create_symlink(path("absent.stl"), path("bot/to_absent.stl"));
+  const std::string start = R"({"almond_scene": 1, "objects": [{"shape": "mesh", "file": ")",
+                    end = R"(", "mass": 1}]})",
+                    sdf = R"({"almond_scene": 1, "objects": [{"shape": {"kind": "mesh_sdf", "file": ")",
+                    sdf_end = R"("}, "mass": 1}]})", robot = R"({"almond_scene": 1, "robots": [{"file": ")",
+                    robot_end = R"("}]})";
+  const std::vector<std::function<std::string(const std::string&)>> doors = {
+      [&](const std::string& name) { return urdf(robot_with_mesh(name)); },
+      [&](const std::string& name) { return scene(start + name + end); },
+      [&](const std::string& name) { return scene(sdf + name + sdf_end); },
+      [&](const std::string& name) { return scene(robot + name + robot_end); }};
+  for (const auto& door : doors)
+    for (const std::string& lead : {std::string("../"), std::string("missing/../../"), path(""), std::string("to_")}) {
+      const std::string first = door(lead + "secret.stl"), second = door(lead + "absent.stl");
+      EXPECT_EQ(shape_of(first, {"secret"}), shape_of(second, {"absent"}));
+      EXPECT_SAYS(first, "lies outside");
+    }
+  for (std::size_t door = 0; door < 3; ++door) EXPECT_SAYS(doors[door]("pipe.stl"), ", expected a ");
+}
+
+/// Materials and pictures that a mesh names are nobody's business: a pipe in their place would be waited for.
+TEST_F(Untrusted, MeshesNameNoOtherFiles) {
+  ASSERT_EQ(::mkfifo(path("bot/pipe.mtl").c_str(), 0600), 0);
+  write_file(path("bot/m.obj"), "mtllib pipe.mtl\nusemtl a\n" + SampleBox().obj());
+  std::string dae = SampleBox().dae();
+  const std::string picture =
+      "<library_images><image id=\"i\"><init_from>pipe.mtl</init_from></image></library_images>";
+  write_file(path("bot/m.dae"), dae.insert(dae.find("<library_geometries"), picture));
+  EXPECT_EQ(urdf(robot_with_mesh("m.obj")), "");
+  EXPECT_EQ(urdf(robot_with_mesh("m.dae")), "");
+  if (!have_mujoco()) return;
+  EXPECT_EQ(
+      mjcf(
+          R"(<mujoco><asset><mesh name="m" file="m.obj"/></asset><worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>)"),
+      "");
 }
 
 /// What a scene file searches is a part of its tree; what links in there lead to is not. A user's folders are open.

@@ -85,16 +85,6 @@ bool is_robot_package(const fs::path& folder) {
   return is_file(folder / "package.xml") || folder.filename().string().ends_with("_description");
 }
 
-/// Where a link points whose end is not there, which is looked at in no other way; else the path itself.
-fs::path end_of_links(const fs::path& path) {
-  constexpr int kMaxLinks = 40;
-  std::error_code code;
-  fs::path at = path;
-  for (int i = 0; i < kMaxLinks && !fs::exists(at, code) && fs::is_symlink(at, code); ++i)
-    at = (at.parent_path() / fs::read_symlink(at, code)).lexically_normal();
-  return at;
-}
-
 struct Search {
   const std::string& name;
   const std::string& folder;
@@ -111,7 +101,7 @@ struct Search {
       return std::find(paths.begin(), paths.end(), normal) != paths.end();
     };
     if (found || known(tried) || known(outside)) return;
-    const bool allowed = may_name(normal) && may_name(end_of_links(normal));
+    const bool allowed = may_name(normal);
     (allowed ? tried : outside).push_back(normal);
     if (allowed && is_file(normal)) found = normal;
   }
@@ -138,9 +128,7 @@ struct Search {
   /// In a package beside the robot's own, or around it.
   [[nodiscard]] bool in_package(const fs::path& path) const {
     if (package.empty()) return false;
-    std::error_code code;
-    return lies_in(path, package) &&
-           (is_robot_package(fs::weakly_canonical(package, code)) || lies_in(folder, package));
+    return lies_in(path, package) && (is_robot_package(real_path(package)) || lies_in(folder, package));
   }
 
   /// A file of nearly that name in one of the folders: meshes written as .stl that are .STL.
@@ -163,9 +151,7 @@ struct Search {
     return std::mismatch(tree.begin(), tree.end(), path.begin(), path.end()).first == tree.end();
   }
 
-  void refuse(const fs::path& path) const {
-    for (const fs::path& end : {path, end_of_links(path)}) check_may_read(end, name, folder, search, scene_search);
-  }
+  void refuse(const fs::path& path) const { check_may_read(path, name, folder, search, scene_search); }
 
   [[nodiscard]] std::string result(const std::string& expected) const {
     if (found) return found->string();

@@ -6,8 +6,12 @@
 
 namespace almond {
 
-/// Throws Error when the file cannot be read.
+/// Throws Error when the file cannot be read, or is a folder, a device or a pipe, which are not opened.
 [[nodiscard]] std::string read_file(const std::string& path);
+
+/// The same for a file that was looked at before: `path` is where it really lies. Throws Error where it has become a
+/// link since, or lies elsewhere, or holds more than `most` bytes.
+[[nodiscard]] std::string read_known_file(const std::string& path, std::uint64_t most);
 
 /// A file that is written under a temporary name in the same folder and renamed by commit(). Without commit() (an
 /// exception on the way) the temporary file is removed and an earlier file of that name stays as it was.

@@ -13,14 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where it really lies, as far as it exists.
-fs::path real(const fs::path& path) {
-  std::error_code code;
-  fs::path out = fs::weakly_canonical(fs::absolute(path, code), code);
-  if (code) out = fs::absolute(path, code).lexically_normal();
-  return out.has_filename() ? out : out.parent_path();
-}
-
 bool begins_with(const fs::path& path, const fs::path& tree) {
   const auto [own, other] = std::mismatch(tree.begin(), tree.end(), path.begin(), path.end());
   return own == tree.end();
@@ -37,7 +29,7 @@ bool is_marked(const fs::path& folder) {
 /// What the user opened: as named and as it really lies, since an installation may be made of links.
 bool is_opened(const fs::path& path, const std::vector<std::string>& search) {
   std::error_code code;
-  const fs::path named = fs::absolute(path, code).lexically_normal(), there = real(path);
+  const fs::path named = fs::absolute(path, code).lexically_normal(), there = real_path(path);
   std::vector<fs::path> opened(search.begin(), search.end());
   for (const char* variable : {"ALMOND_TRUSTED_FOLDERS", "ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"}) {
     const std::vector<fs::path> more = environment_folders(variable);
@@ -47,11 +39,37 @@ bool is_opened(const fs::path& path, const std::vector<std::string>& search) {
   return std::any_of(opened.begin(), opened.end(), [&](const fs::path& folder) {
     fs::path plain = fs::absolute(folder, code).lexically_normal();
     if (!plain.has_filename()) plain = plain.parent_path();
-    return begins_with(named, plain) || begins_with(there, real(folder));
+    return begins_with(named, plain) || begins_with(there, real_path(folder));
   });
 }
 
 }  // namespace
+
+fs::path real_path(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // as of Linux; what goes round in a circle stays where it is
+  std::error_code code;
+  const fs::path whole = fs::absolute(path, code);
+  std::vector<fs::path> open(whole.begin(), whole.end());
+  std::reverse(open.begin(), open.end());
+  fs::path out;
+  for (int links = 0; !open.empty();) {
+    const fs::path part = open.back();
+    open.pop_back();
+    if (part.is_absolute()) {
+      out = part;
+    } else if (part == "..") {
+      out = out.parent_path();
+    } else if (!part.empty() && part != ".") {
+      const bool link = links < kMostLinks && fs::is_symlink(out / part, code);
+      const fs::path target = link ? fs::read_symlink(out / part, code) : fs::path();
+      links += link ? 1 : 0;
+      if (target.empty()) out /= part;
+      const std::vector<fs::path> parts(target.begin(), target.end());
+      open.insert(open.end(), parts.rbegin(), parts.rend());
+    }
+  }
+  return out;
+}
 
 std::vector<fs::path> environment_folders(const char* variable) {
   const char* value = std::getenv(variable);
@@ -66,7 +84,7 @@ std::vector<fs::path> environment_folders(const char* variable) {
 }
 
 fs::path tree_of(const fs::path& folder) {
-  const fs::path start = real(folder);
+  const fs::path start = real_path(folder);
   for (fs::path path = start; path.has_relative_path(); path = path.parent_path())
     if (is_marked(path)) return path;
   static const std::set<std::string> kInner = {"urdf",   "urdfs", "xml",    "mjcf",   "sdf",        "robot",
@@ -75,7 +93,7 @@ fs::path tree_of(const fs::path& folder) {
   return inner ? start.parent_path() : start;
 }
 
-bool lies_in(const fs::path& path, const fs::path& tree) { return begins_with(real(path), real(tree)); }
+bool lies_in(const fs::path& path, const fs::path& tree) { return begins_with(real_path(path), real_path(tree)); }
 
 bool may_read(const fs::path& path, const std::string& folder, const std::vector<std::string>& search,
               const std::vector<std::string>& scene_search) {
@@ -98,7 +116,8 @@ void check_may_read(const fs::path& path, const std::string& name, const std::st
 
 std::string named_file(const std::string& name, const std::string& folder, const std::string& place) {
   const bool as_it_is = fs::path(name).is_absolute() || folder.empty() || folder == ".";
-  const std::string full = as_it_is ? name : (fs::path(folder) / name).string();
+  const fs::path plain = fs::path(name).lexically_normal();
+  const std::string full = as_it_is ? plain.string() : (fs::path(folder) / plain).string();
   check_may_read(full, name, folder, {}, {}, place);
   return full;
 }

@@ -20,6 +20,10 @@ namespace almond {
 /// The folders of an environment variable, with ':' between them.
 [[nodiscard]] std::vector<std::filesystem::path> environment_folders(const char* variable);
 
+/// Where it really lies: links are followed to where they point, whether anything is there or not, so that the answer
+/// does not tell one from the other.
+[[nodiscard]] std::filesystem::path real_path(const std::filesystem::path& path);
+
 /// The tree of a file in `folder`.
 [[nodiscard]] std::filesystem::path tree_of(const std::filesystem::path& folder);
 

@@ -85,7 +85,7 @@ json to_value(const NpzArray& array, const std::string& where) {
 }  // namespace
 
 NpzArchive NpzArchive::from_json(const std::string& text, const std::string& label) {
-  check_json_depth(text, label);
+  check_json_text(text, label);
   json document;
   try {
     document = json::parse(text);

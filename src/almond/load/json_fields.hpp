@@ -14,13 +14,15 @@
 
 namespace almond {
 
-/// Throws Error for text with more than 200 brackets inside each other: what walks through it goes as deep.
-inline void check_json_depth(const std::string& text, const std::string& place) {
+/// Throws Error for text with more than 200 brackets inside each other, since what walks through it goes as deep; and
+/// for a NUL, at which the parser would stop as if the text ended there.
+inline void check_json_text(const std::string& text, const std::string& place) {
   constexpr int kMost = 200;
   int depth = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
+    if (c == '\0') throw Error(place + ": is no JSON: has a NUL (at byte " + std::to_string(i) + ")");
     if (quoted && c == '\\') ++i;
     if (c == '"') quoted = !quoted;
     if (quoted) continue;
@@ -84,7 +86,7 @@ inline std::string json_reason(std::string what) {
 
 template <class Json>
 Json parse_json(const std::string& text, const std::string& place) {
-  check_json_depth(text, place);
+  check_json_text(text, place);
   try {
     // The parser copies what follows it.
     DuplicateCheck<Json> check(place);

@@ -14,6 +14,7 @@
 #include "almond/load/file_io.hpp"
 #include "almond/load/mjcf_reader.hpp"
 #include "almond/load/mujoco_model.hpp"
+#include "almond/model/remarks.hpp"
 #endif
 
 namespace almond {
@@ -67,6 +68,15 @@ void start_at_keyframe(ModelBuilder& builder, const MjcfFile& file, const std::s
     builder.set_start(joint, joint_position(so_far.joints[joint], qpos, file.X_WF));
     builder.set_start_velocity(joint, joint_velocity(so_far.bodies[joint], so_far.joints[joint], qpos,
                                                      key.qvel.data() + file.dof[j], file.X_WF));
+  }
+  for (std::size_t i = 0; i < file.controls.size(); ++i) {
+    const Control& control = file.controls[i];
+    if (control.drive < 0) continue;
+    const Drive& drive = builder.so_far().drives[control.drive];
+    double inputs[] = {drive.target, drive.target_velocity, drive.feedforward};
+    const double u = std::clamp(key.ctrl[static_cast<Eigen::Index>(i)], control.lower, control.upper);
+    inputs[static_cast<int>(control.input)] = control.scale * u + control.offset;
+    builder.set_start_inputs(control.drive, inputs[0], inputs[1], inputs[2]);
   }
 }
 
@@ -187,7 +197,6 @@ void read_body(MjcfReader& r, int b) {
   int on = r.file.bodies[parent];
   const int joints = m.body_jntnum[b], first = m.body_jntadr[b];
   r.ignore("mocap body (it stands still)", m.body_mocapid[b] >= 0);
-  r.ignore("gravity compensation of a body", m.body_gravcomp[b] != 0.0);
 
   BodySpec last;
   last.mass = m.body_mass[b];
@@ -195,6 +204,8 @@ void read_body(MjcfReader& r, int b) {
   const Mat3 R = pose(m.body_ipos + 3 * b, m.body_iquat + 4 * b).R;
   last.inertia = R * vec3(m.body_inertia + 3 * b).asDiagonal() * R.transpose();
   last.inertia = 0.5 * (last.inertia + Mat3(last.inertia.transpose()));
+  const bool passive = !r.disabled(mjDSBL_SPRING) || !r.disabled(mjDSBL_DAMPER);  // without both nothing passive acts
+  last.gravcomp = passive ? m.body_gravcomp[b] : 0.0;
   last.from_file = true;
 
   const bool free = joints > 0 && m.jnt_type[first] == mjJNT_FREE;
@@ -233,6 +244,27 @@ void read_keyframes(MjcfReader& r) {
   }
 }
 
+/// Where the file's own start is outside of limits, a keyframe may be inside of all: the first that is.
+void advise_keyframe(MjcfReader& r, const std::string& place) {
+  std::vector<int> joints;
+  for (std::size_t j = 0; j < r.file.joints.size(); ++j)
+    if (r.file.joints[j] >= 0 && r.file.given[j] == 0) joints.push_back(r.file.joints[j]);
+  const auto fits = [&](const Keyframe& key) {
+    for (std::size_t j = 0; j < r.file.joints.size(); ++j) {
+      if (r.file.joints[j] < 0 || r.file.given[j] != 0) continue;
+      const Joint& joint = r.builder.so_far().joints[r.file.joints[j]];
+      if (is_outside(joint, joint_position(joint, key.qpos.data() + r.file.qpos[j], {}).data())) return false;
+    }
+    return true;
+  };
+  const auto found = std::find_if(r.file.keyframes.begin(), r.file.keyframes.end(), fits);
+  if (found == r.file.keyframes.end()) return;
+  const std::string name = quote(found->name);
+  r.builder.advise_start(joints, place + ": its keyframe " + name +
+                                     " lies within all limits; start there with --keyframe " + name +
+                                     ", in Python and scene files with keyframe " + name);
+}
+
 void check_joint_names(const MjcfReader& r) {
   std::vector<std::string> names;
   for (int j = 0; j < r.m.njnt; ++j) names.emplace_back(r.m.names + r.m.name_jntadr[j]);
@@ -241,8 +273,20 @@ void check_joint_names(const MjcfReader& r) {
             "no joint " + quote(name) + did_you_mean(name, names));
 }
 
-MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& folder, const FileOptions& options,
-                 FileNotes& notes) {
+/// Gravity compensation that a joint counts among its actuators' forces.
+void check_actuated_gravcomp(MjcfReader& r) {
+  const mjModel& m = r.m;
+  if (std::none_of(m.body_gravcomp, m.body_gravcomp + m.nbody, [](mjtNum share) { return share != 0.0; })) return;
+  for (int j = 0; j < m.njnt; ++j) {
+    if (m.jnt_actgravcomp[j] == 0) continue;
+    r.ignore("actuatorgravcomp of a joint with actuatorfrcrange (it bounds the actuator alone)",
+             m.jnt_actfrclimited[j] != 0);
+    r.ignore("actuatorgravcomp of a joint whose actuators are switched off (it acts)", r.disabled(mjDSBL_ACTUATION));
+  }
+}
+
+MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& place, const std::string& folder,
+                 const FileOptions& options, FileNotes& notes) {
   require(options.without.empty(), "links to leave out: MJCF has none, expected a URDF file");
   require(options.locked.empty(), "joints to lock: only those of a URDF file can be");
   MjcfFile file;
@@ -250,6 +294,7 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& fol
   file.X_WF = options.X_WF;
   MjcfReader r{m, builder, options, notes, folder, file};
   if (!r.disabled(mjDSBL_GRAVITY)) file.gravity = vec3(m.opt.gravity);
+  builder.suggest(place, file.gravity, file.time_step);
   builder.set_friction_combine(Combine::kMaximum);
   check_joint_names(r);
   const int first = builder.so_far().num_bodies();
@@ -270,6 +315,8 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& fol
   read_equality(r, tendon_of);
   read_actuators(r, tendon_of);
   read_keyframes(r);
+  advise_keyframe(r, place);
+  check_actuated_gravcomp(r);
   r.ignore("flex", static_cast<int>(m.nflex));
   r.ignore("plugin", static_cast<int>(m.nplugin));
   r.ignore("sensor", static_cast<int>(m.nsensor));
@@ -282,10 +329,9 @@ MjcfFile convert(const mjModel& m, ModelBuilder& builder, const std::string& fol
 
 MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOptions& options, FileNotes& notes) {
   const std::string parent = std::filesystem::path(path).parent_path().string(), folder = parent.empty() ? "." : parent;
-  check_mjcf(read_file(path), path, folder, options);
-  const MujocoModel m = compile_mjcf_file(path, notes);
+  const MujocoModel m = compile_mjcf(check_mjcf(read_file(path), path, folder, options), path, notes);
   try {
-    return convert(*m, builder, folder, options, notes);
+    return convert(*m, builder, path, folder, options, notes);
   } catch (const Error& error) {
     throw Error(path + ": " + error.what());
   }
@@ -293,9 +339,8 @@ MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOpti
 
 MjcfFile add_mjcf_text(ModelBuilder& builder, const std::string& text, const std::string& folder,
                        const FileOptions& options, FileNotes& notes) {
-  check_mjcf(text, "text", folder, options);
-  const MujocoModel m = compile_mjcf_text(text, folder, "text", notes);
-  return convert(*m, builder, folder, options, notes);
+  const MujocoModel m = compile_mjcf(check_mjcf(text, "text", folder, options), "text", notes);
+  return convert(*m, builder, "text", folder, options, notes);
 }
 
 #endif

@@ -5,6 +5,8 @@
 //   body with several joints   one body per joint, all but the last without mass, "NAME#1", "NAME#2", ...
 //   contype / conaffinity      groups and masks; exclude, pair
 //   condim                     1: no friction, 3: Coulomb; of 4 and 6 the sliding part
+//   priority                   friction and condim of the geom with the higher one
+//   gravcomp                   a force at the body's centre of mass
 //   solref, solimp, margin     no effect: contacts and limits are rigid here
 //   actuators                  drives with a control each, force = gain u + bias0 + bias1 length + bias2 velocity
 //
@@ -48,14 +50,15 @@ struct MjcfFile {
 /// Where to open the library, before it is first used; without it, where it was when this was built.
 void set_mujoco_library(const std::string& path);
 
-/// Adds the file's world to the builder, with friction combined by the maximum, as MuJoCo does. Throws Error naming the
-/// file with MuJoCo's message; without MuJoCo, how to get it.
+/// Adds the file's world to the builder, with friction combined by the maximum, as MuJoCo does, and suggests its
+/// gravity and time step. Throws Error naming the file with MuJoCo's message; without MuJoCo, how to get it.
 MjcfFile add_mjcf(ModelBuilder& builder, const std::string& path, const FileOptions& options, FileNotes& notes);
 /// The same from text; assets are looked for in `folder`.
 MjcfFile add_mjcf_text(ModelBuilder& builder, const std::string& text, const std::string& folder,
                        const FileOptions& options, FileNotes& notes);
 
-/// Starts the file's joints at a keyframe. Throws Error with the nearest name.
+/// Starts the file's joints at a keyframe, and its drives with the keyframe's controls. Throws Error with the nearest
+/// name.
 void start_at_keyframe(ModelBuilder& builder, const MjcfFile& file, const std::string& name);
 
 /// Our q and v of one joint from MuJoCo's numbers.

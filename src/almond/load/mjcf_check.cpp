@@ -14,7 +14,7 @@
 
 #include "almond/base/text.hpp"
 #include "almond/load/file_io.hpp"
-#include "almond/load/file_trust.hpp"
+#include "almond/load/mjcf_files.hpp"
 #include "almond/load/mjcf_reader.hpp"
 #include "almond/load/xml_scan.hpp"
 
@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr double kMostCells = 1 << 26, kMostCopies = 1e5;
 constexpr double kMostReserved = 1e6, kMostMemory = 4.0 * (1 << 30);  // of what <size> asks for; [bytes]
-constexpr std::size_t kMostFiles = 1000;
+constexpr std::size_t kMostFiles = 1000, kMostFolders = 32;
+constexpr std::uint64_t kMostText = std::uint64_t{512} << 20U;  // of one file [bytes]
 
 // What MuJoCo takes for a model, measured and rounded up [bytes].
 constexpr double kPerElement = 6e3, kPerVertex = 2e4, kPerCell = 4.0, kPerAssetByte = 4.0;
@@ -37,6 +38,12 @@ constexpr double kMostParam = 400, kMostCount = 1e6, kMostPixels = 16384, kMostS
 constexpr double kMostKeys = 1e5;  // each is compared with all others
 
 using Elements = std::vector<XmlElement>;
+
+/// As MuJoCo compares some names.
+std::string lower(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
 
 double number(const std::string* text) { return text != nullptr ? std::strtod(text->c_str(), nullptr) : 1.0; }
 
@@ -182,8 +189,11 @@ struct Document {
   struct Use {
     std::string name, place;
     double times;
-    fs::path here;
+    std::string model, here;  // folders that it may start from: the model's, and that of the file
+    bool stripped = false;    // of its own folders
   };
+  std::string folder;  // of the model
+  bool strips = false;
   Content content;
   std::set<std::string> included;         // files
   std::map<std::string, Content> models;  // those that can be attached, by name
@@ -209,19 +219,21 @@ struct Document {
 
 /// The model with all that it includes and attaches.
 struct Walk {
-  std::string folder;
-  const FileOptions& options;                 // its search folders
-  std::size_t files = 0;                      // read so far
+  const MjcfScope scope;
+  MjcfFiles files = {};
+  std::size_t read_files = 0;
   std::map<std::string, Content> known = {};  // models that were read, by file
   std::vector<std::string> open = {};         // models that are being read, each named by the one before
   std::vector<Document::Use> assets = {};
-  std::set<fs::path> folders = {fs::path()};    // that names may start from: meshdir and the like
+  std::set<std::string> folders = {""};         // that names may start from: meshdir and the like
   double pixels = 1.0;                          // of the largest camera so far
   std::map<std::string, double> reserved = {};  // by <size> or by the longest `user`, the most so far
 
-  Content read_model(const std::string& text, const std::string& place, const fs::path& here) {
+  Content read_model(const std::string& text, const std::string& place, const std::string& folder) {
     Document document;
-    read(text, place, here, 1.0, document);
+    document.folder = folder;
+    read(text, place, folder, 1.0, document);
+    for (Document::Use& use : document.assets) use.stripped = document.strips;
     for (const Document::Use& use : document.attached) {
       const bool named = document.models.contains(use.name);
       Content most;  // the largest that may be meant: a model without a name here has the one inside of its file
@@ -231,7 +243,7 @@ struct Walk {
       document.content.add(most, use.times);
     }
     for (const Document::Use& use : document.assets)
-      document.add(use.times * kPerAssetByte * file_bytes(use), use.place);
+      document.add(use.times * kPerAssetByte * file_bytes(use, false), use.place);
     for (const std::string& actuator : document.actuators) document.add(document.actuator_default, actuator);
     document.content.state += document.actuator_default / 8.0 * static_cast<double>(document.actuators.size());
     for (const std::string& look : document.looks) document.add(kPerPixel * pixels, look);
@@ -250,8 +262,10 @@ struct Walk {
     document.add(kPerKeyValue * keys * content.state, place + ": nkey");
   }
 
-  void read(const std::string& text, const std::string& place, const fs::path& here, double times, Document& document) {
+  void read(const std::string& text, const std::string& place, const std::string& here, double times,
+            Document& document) {
     const Elements elements = scan_xml(text, place);
+    document.strips = document.strips || lower(elements[0].name) == "robot";  // a URDF, which MuJoCo reads as well
     const std::vector<double> copies = copies_in(elements, times, place);
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const XmlElement& e = elements[i];
@@ -264,16 +278,35 @@ struct Walk {
       bytes += check_values(elements, e, place, document);
       document.add(copies[i] * bytes, at(e, place));
       if (const std::string* model = e.attribute("model"); e.name == "attach" && model != nullptr)
-        document.attached.push_back({*model, at(e, place), copies[i], here});
-      for (const auto& [key, value] : e.attributes) {
-        if (key == "meshdir" || key == "texturedir" || key == "assetdir") folders.insert(value);
-        if (key.rfind("file", 0) != 0 || value.empty()) continue;
-        if (e.name == "include" || e.name == "model")
-          follow(e, value, at(e, place), here, copies[i], document);
-        else
-          document.assets.push_back({value, at(e, place), copies[i], here});
-      }
+        document.attached.push_back({*model, at(e, place), copies[i], {}, {}});
+      if (lower(e.name) == "compiler") note_folders(e, place, document);
+      // MuJoCo ends the program.
+      require(e.name != "model" || e.attribute("file") != nullptr, at(e, place) + " without a file, expected one");
+      for (const auto& [key, value] : e.attributes)
+        if (key.rfind("file", 0) == 0 && !value.empty()) note_file(e, value, at(e, place), here, copies[i], document);
     }
+  }
+
+  void note_folders(const XmlElement& e, const std::string& place, Document& document) {
+    for (const auto& [key, value] : e.attributes) {
+      if (key == "strippath") document.strips = document.strips || value != "false";
+      if (key != "meshdir" && key != "texturedir" && key != "assetdir") continue;
+      check_mujoco_name(value, at(e, place) + ": " + key);
+      folders.insert(value);
+      require(folders.size() <= kMostFolders, at(e, place) + ": " + key + " is folder " +
+                                                  std::to_string(folders.size()) + " of the model, expected at most " +
+                                                  std::to_string(kMostFolders));
+    }
+  }
+
+  /// MuJoCo includes a file, whatever the case of <INCLUDE> is, before it says that there is no such element.
+  void note_file(const XmlElement& e, const std::string& name, const std::string& place, const std::string& here,
+                 double times, Document& document) {
+    const std::string kind = lower(e.name);
+    if (kind == "include" || kind == "model")
+      follow(e, name, place, here, times, document);
+    else
+      document.assets.push_back({name, place, times, document.folder, here});
   }
 
   void reserve(const XmlElement& e, const std::string& place) {
@@ -314,18 +347,21 @@ struct Walk {
   }
 
   /// A file that the model includes or can attach.
-  void follow(const XmlElement& e, const std::string& name, const std::string& place, const fs::path& here,
+  void follow(const XmlElement& e, const std::string& name, const std::string& place, const std::string& here,
               double times, Document& document) {
-    const bool part = e.name == "model";
-    for (const fs::path& start : std::set<fs::path>{folder, here}) {
-      const fs::path file = (start / name).lexically_normal();
-      const std::string path = file.string();
+    const bool part = lower(e.name) == "model";
+    check_mujoco_name(name, place);
+    std::vector<std::string> paths;
+    for (const std::string& start : std::set<std::string>{document.folder, here})
+      paths.push_back(mujoco_path(start, "", name));
+    for (const std::string& path : paths)
       require(!part || std::find(open.begin(), open.end(), path) == open.end(),
               place + ": " + quote(name) + " has itself as a part, expected models without circles");
-      if (!check(file, name, place)) continue;
+    for (const std::string& path : find_mjcf_files(files, paths, name, scope, place)) {
+      const std::string folder_of_it = fs::path(path).parent_path().string(), plain = path_behind(path).string();
       if (part && !known.contains(path)) {
         open.push_back(path);
-        known[path] = read_model(read_one(path, place), path, file.parent_path());
+        known[path] = read_model(read_one(path, place), plain, folder_of_it);
         open.pop_back();
       }
       if (part) {
@@ -333,49 +369,53 @@ struct Walk {
         document.models[called != nullptr ? *called : ""].widen(known[path]);
         document.add(known[path].bytes, place);
       } else if (document.included.insert(path).second) {  // MuJoCo includes none twice
-        read(read_one(path, place), path, file.parent_path(), times, document);
+        const std::string& text = read_one(path, place);
+        document.add(static_cast<double>(text.size()), place);
+        read(text, plain, folder_of_it, times, document);
       }
     }
   }
 
-  std::string read_one(const std::string& path, const std::string& place) {
-    ++files;
-    require(files <= kMostFiles,
-            place + ": " + quote(path) + " is file " + std::to_string(files) + " of the model, expected at most 1000");
-    return read_file(path);
+  /// Kept, so that MuJoCo gets the bytes that were looked through. One file is one text, and one of the many, each
+  /// time.
+  const std::string& read_one(const std::string& path, const std::string& place) {
+    ++read_files;
+    require(read_files <= kMostFiles, place + ": " + quote(path_behind(path).string()) + " is file " +
+                                          std::to_string(read_files) + " of the model, expected at most 1000");
+    std::string& text = files.texts[path];
+    if (text.empty()) text = read_known_file(files.assets.at(path).path, kMostText);
+    return text;
   }
 
-  /// Of a mesh or a picture, the largest that the name may mean by the folders known so far.
-  double file_bytes(const Document::Use& use) const {
+  /// Of a mesh or a picture, the largest that the name may mean by the folders known so far. With all of them known,
+  /// one that may not be read is refused.
+  double file_bytes(const Document::Use& use, bool all) {
+    std::set<std::string> names;
+    if (use.stripped) names.insert(strip_folders(use.name));
+    if (!use.stripped) check_mujoco_name(use.name, use.place);
+    names.insert(use.name);
+    std::vector<std::string> paths;
+    for (const std::string& name : names)
+      for (const std::string& inner : folders)
+        for (const std::string& start : std::set<std::string>{use.model, use.here})
+          paths.push_back(mujoco_path(start, inner, name));
     double bytes = 0.0;
-    for (const fs::path& start : folders) {
-      for (const fs::path& origin : std::set<fs::path>{folder, use.here}) {
-        std::error_code code;
-        const fs::path file = origin / start / use.name;
-        if (!check(file, use.name, use.place)) continue;
-        if (const std::uintmax_t size = fs::file_size(file, code); !code)
-          bytes = std::max(bytes, static_cast<double>(size));
-      }
-    }
+    for (const std::string& path : find_mjcf_files(files, paths, use.name, scope, use.place, all))
+      bytes = std::max(bytes, static_cast<double>(files.assets.at(path).bytes));
     return bytes;
-  }
-
-  /// Whether it is there; throws where it is and may not be read.
-  bool check(const fs::path& file, const std::string& name, const std::string& place) const {
-    std::error_code code;
-    if (!fs::exists(file, code)) return false;
-    check_may_read(file, name, folder, options.search, options.scene_search, place);
-    return fs::is_regular_file(file, code);
   }
 };
 
 }  // namespace
 
-void check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
-                const FileOptions& options) {
-  Walk walk{folder, options};
-  static_cast<void>(walk.read_model(text, place, folder));
-  for (const Document::Use& use : walk.assets) static_cast<void>(walk.file_bytes(use));  // now with all folders
+MjcfFiles check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
+                     const FileOptions& options) {
+  Walk walk{{folder, options}};
+  const std::string start = mujoco_folder(folder, place);
+  walk.files = make_mjcf_files(text, start);
+  static_cast<void>(walk.read_model(text, place, start));
+  for (const Document::Use& use : walk.assets) static_cast<void>(walk.file_bytes(use, true));
+  return std::move(walk.files);
 }
 
 }  // namespace almond

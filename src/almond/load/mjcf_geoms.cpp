@@ -168,7 +168,7 @@ void filter_parents(MjcfReader& r) {
     if (own == 0) continue;
     const int above = m.body_parentid[own], parent = m.body_weldid[above];
     if (parent == 0) {
-      if (above > 0) r.builder.include(r.file.bodies[above], r.file.bodies[b]);
+      if (above > 0) r.builder.include_by_rule(r.file.bodies[above], r.file.bodies[b]);
       continue;
     }
     if (m.body_jntnum[own] < 2) continue;
@@ -246,6 +246,7 @@ void read_geoms(MjcfReader& r) {
   for (int g = 0; g < m.ngeom; ++g) static_cast<void>(classes.index(m.geom_contype[g], m.geom_conaffinity[g]));
   require(classes.kinds.size() <= 32, "contype and conaffinity come in " + std::to_string(classes.kinds.size()) +
                                           " combinations, expected at most 32");
+  const bool overridden = (m.opt.enableflags & mjENBL_OVERRIDE) != 0;
   MeshShapes meshes;
   int visual = 0;
   for (int g = 0; g < m.ngeom; ++g) {
@@ -265,14 +266,14 @@ void read_geoms(MjcfReader& r) {
     spec.name = r.name_of(m.name_geomadr, g, "geom" + std::to_string(g));
     spec.body = r.file.bodies[body];
     spec.X_BG = found != sdf.end() ? file_pose(m, g, r.file.X_WF) : geom_pose(m, g, r.file.X_WF);
-    spec.material.mu = m.geom_friction[3 * g];
+    spec.material.mu = overridden ? m.opt.o_friction[0] : m.geom_friction[3 * g];
     spec.material.smooth = m.geom_condim[g] == 1;  // a pair has the larger condim of the two, and the larger friction
+    spec.material.priority = m.geom_priority[g];   // unless one has priority
     const int kind = classes.index(m.geom_contype[g], m.geom_conaffinity[g]);
     spec.group = 1U << kind;
     spec.mask = classes.mask(kind);
     r.file.geoms[g] = r.builder.add_geom(spec);
     r.ignore("torsional or rolling friction of a geom (condim 4, 6)", m.geom_condim[g] > 3);
-    r.ignore("priority of a geom", m.geom_priority[g] != 0);
     r.ignore("margin or gap of a geom (contacts are rigid)", m.geom_margin[g] != 0.0 || m.geom_gap[g] != 0.0);
     r.ignore("solref of a geom that makes it bounce or stick (contacts are rigid)", m.geom_solref[mjNREF * g] < 0.0);
     r.ignore("adhesion of a geom", m.geom_adhesion[g] != 0.0);
@@ -286,7 +287,7 @@ void read_geoms(MjcfReader& r) {
 void read_filters(MjcfReader& r) {
   const mjModel& m = r.m;
   if (r.disabled(mjDSBL_FILTERPARENT)) {
-    for (int b = 1; b < m.nbody; ++b) r.builder.include(r.file.bodies[m.body_parentid[b]], r.file.bodies[b]);
+    for (int b = 1; b < m.nbody; ++b) r.builder.include_by_rule(r.file.bodies[m.body_parentid[b]], r.file.bodies[b]);
   } else {
     filter_parents(r);
   }
@@ -295,9 +296,10 @@ void read_filters(MjcfReader& r) {
   for (int i = 0; i < m.npair; ++i) {
     const int a = r.file.geoms[m.pair_geom1[i]], b = r.file.geoms[m.pair_geom2[i]];
     if (a < 0 || b < 0) continue;
-    r.builder.add_pair(a, b, {m.pair_dim[i] == 1 ? 0.0 : m.pair_friction[5 * i], 0.0});
+    const bool overridden = (m.opt.enableflags & mjENBL_OVERRIDE) != 0;
+    const mjtNum* friction = overridden ? m.opt.o_friction : m.pair_friction + 5 * i;
+    r.builder.add_pair(a, b, {m.pair_dim[i] == 1 ? 0.0 : friction[0], 0.0});
     r.ignore("torsional or rolling friction of a pair (condim 4, 6)", m.pair_dim[i] > 3);
-    const mjtNum* friction = m.pair_friction + 5 * i;
     r.ignore("second friction coefficient of a pair", m.pair_dim[i] > 1 && friction[1] != friction[0]);
     r.ignore("margin or gap of a pair (contacts are rigid)", m.pair_margin[i] != 0.0 || m.pair_gap[i] != 0.0);
   }

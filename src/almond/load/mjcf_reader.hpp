@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "almond/load/mjcf.hpp"
+#include "almond/load/mjcf_files.hpp"
 
 struct mjModel_;
 
@@ -35,8 +36,8 @@ void read_actuators(MjcfReader& r, const std::vector<int>& tendon_of);
 
 /// Refuses what MuJoCo must not be given: names of files that `folder` does not allow (file_trust.hpp), here and in
 /// what is included or attached, what would fill the memory, and XML that is not read here as MuJoCo might. Throws
-/// Error with place and line.
-void check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
-                const FileOptions& options);
+/// Error with place and line; returns what MuJoCo may read.
+[[nodiscard]] MjcfFiles check_mjcf(const std::string& text, const std::string& place, const std::string& folder,
+                                   const FileOptions& options);
 
 }  // namespace almond

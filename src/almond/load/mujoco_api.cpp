@@ -44,8 +44,9 @@ MujocoApi open_at(void* handle) {
   find<decltype(&::mj_loadXML)>(handle, "mj_loadXML", api.load_xml);
   find<decltype(&::mj_deleteModel)>(handle, "mj_deleteModel", api.delete_model);
   find<decltype(&::mj_defaultVFS)>(handle, "mj_defaultVFS", api.default_vfs);
-  find<decltype(&::mj_addBufferVFS)>(handle, "mj_addBufferVFS", api.add_buffer_vfs);
+  find<decltype(&::mj_mountVFS)>(handle, "mj_mountVFS", api.mount_vfs);
   find<decltype(&::mj_deleteVFS)>(handle, "mj_deleteVFS", api.delete_vfs);
+  find<decltype(&::mjp_defaultProvider)>(handle, "mjp_defaultProvider", api.default_provider);
   find<decltype(&::mj_makeData)>(handle, "mj_makeData", api.make_data);
   find<decltype(&::mj_deleteData)>(handle, "mj_deleteData", api.delete_data);
   find<decltype(&::mj_resetDataKeyframe)>(handle, "mj_resetDataKeyframe", api.reset_data_keyframe);

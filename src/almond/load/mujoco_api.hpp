@@ -7,6 +7,7 @@
 struct mjModel_;
 struct mjData_;
 struct mjVFS_;
+struct mjpResourceProvider;
 
 namespace almond {
 
@@ -17,8 +18,9 @@ struct MujocoApi {
   mjModel_* (*load_xml)(const char* file, const mjVFS_* files, char* error, int error_size);
   void (*delete_model)(mjModel_* m);
   void (*default_vfs)(mjVFS_* files);
-  int (*add_buffer_vfs)(mjVFS_* files, const char* name, const void* buffer, int size);
+  int (*mount_vfs)(mjVFS_* files, const char* folder, const mjpResourceProvider* provider);
   void (*delete_vfs)(mjVFS_* files);
+  void (*default_provider)(mjpResourceProvider* provider);
   mjData_* (*make_data)(const mjModel_* m);
   void (*delete_data)(mjData_* d);
   void (*reset_data_keyframe)(const mjModel_* m, mjData_* d, int key);

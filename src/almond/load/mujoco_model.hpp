@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "almond/load/robot_file.hpp"
+#include "almond/load/mjcf_files.hpp"
 
 struct mjModel_;
 
@@ -11,10 +11,8 @@ namespace almond {
 
 using MujocoModel = std::unique_ptr<mjModel_, void (*)(mjModel_*)>;
 
-/// Both throw Error with MuJoCo's message; what it warns of goes to notes.said.
-[[nodiscard]] MujocoModel compile_mjcf_file(const std::string& path, FileNotes& notes);
-/// Assets are looked for in `folder`; errors begin with `place`.
-[[nodiscard]] MujocoModel compile_mjcf_text(const std::string& text, const std::string& folder,
-                                            const std::string& place, FileNotes& notes);
+/// Throws Error with MuJoCo's message, beginning with `place`; what it warns of goes to notes.said. It reads these
+/// files and no others.
+[[nodiscard]] MujocoModel compile_mjcf(const MjcfFiles& files, const std::string& place, FileNotes& notes);
 
 }  // namespace almond

@@ -55,7 +55,8 @@ MujocoRun::MujocoRun(const Model& model, double time_step, FileNotes& notes) : i
   Impl& r = *impl_;
   r.model = &model;
   r.notes = &notes;
-  r.m = compile_mjcf_text(write_mjcf(model, time_step, notes), "", model.name + " cannot be run by MuJoCo", notes);
+  r.m = compile_mjcf(make_mjcf_files(write_mjcf(model, time_step, notes)), model.name + " cannot be run by MuJoCo",
+                     notes);
   if (!model.drives.empty()) r.m->opt.integrator = mjINT_IMPLICITFAST;
   r.m->opt.disableflags |= mjDSBL_AUTORESET;  // a state that runs away ends the run instead of starting it anew
   const MujocoMessages messages(notes.said);

@@ -42,4 +42,9 @@ struct FileNotes {
   std::map<std::string, int> ignored;  // elements without effect here, by kind: "transmission" -> 7
 };
 
+/// Of the ignored ones those that would move something: not what is seen, sensed or told to controllers.
+[[nodiscard]] std::map<std::string, int> lost_elements(const FileNotes& notes);
+/// "2 x spatial tendon, 1 x flex"; empty where there are none.
+[[nodiscard]] std::string elements_text(const std::map<std::string, int>& elements);
+
 }  // namespace almond

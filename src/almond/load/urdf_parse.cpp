@@ -1,5 +1,6 @@
 // Two readers see the text: urdfdom, whose word on values is the one ROS and Pinocchio take, and our own scan, which
-// knows lines, counts what is passed over and finds what urdfdom lets through: loops, links with two parents.
+// knows lines, counts what is passed over and finds what urdfdom lets through: loops, links with two parents. Numbers
+// are judged before it sees them (urdf_numbers.cpp).
 
 #include "almond/load/urdf_parse.hpp"
 
@@ -159,8 +160,25 @@ std::string check_tree(const Outline& outline) {
   return *outline.elements[roots[0]].attribute("name");
 }
 
+/// urdfdom puts names into messages that it gives to printf as the format: it gets each % twice, and prints one.
+std::string double_percents(const std::string& name) {
+  std::string out;
+  for (const char c : name) out.append(c == '%' ? 2 : 1, c);
+  return out;
+}
+
+/// A name as the file has it, from the one that urdfdom has.
+std::string halve_percents(const std::string& name) {
+  std::string out;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    out += name[i];
+    if (name.compare(i, 2, "%%") == 0) ++i;
+  }
+  return out;
+}
+
 /// urdfdom 3 knows no capsules: they pass as cylinders. Bytes that are no UTF-8 (comments in Latin 1) become '?', since
-/// TinyXML stumbles over them.
+/// TinyXML stumbles over them, and % becomes %%.
 std::string make_text_for_urdfdom(const std::string& text, const Outline& outline) {
   std::map<std::size_t, std::size_t> renamed;  // position -> length of the old name
   for (const int element : outline.capsules) {
@@ -173,6 +191,12 @@ std::string make_text_for_urdfdom(const std::string& text, const Outline& outlin
     if (const auto found = renamed.find(i); found != renamed.end()) {
       out += "cylinder";
       i += found->second;
+      continue;
+    }
+    const std::size_t percent = text[i] == '%' ? 1 : character_reference(text, i, '%');
+    if (percent > 0) {
+      out += "%%";
+      i += percent;
       continue;
     }
     const auto c = static_cast<unsigned char>(text[i]);
@@ -209,7 +233,8 @@ std::string place_of(const Outline& outline, const std::string& message) {
   for (const auto& [what, names] : {std::pair("link", &outline.links), std::pair("joint", &outline.joints)})
     for (const auto& [name, element] : *names)
       for (const char* quotes : {"[]", "''", "\"\""})
-        if (message.find(quotes[0] + name + quotes[1]) != std::string::npos)
+        if (message.find(quotes[0] + name + quotes[1]) != std::string::npos ||
+            message.find(quotes[0] + double_percents(name) + quotes[1]) != std::string::npos)
           return outline.at(element) + what + " " + quote(name) + ": ";
   return outline.place + ": ";
 }
@@ -240,7 +265,7 @@ urdf::ModelInterfaceSharedPtr parse_with_urdfdom(const std::string& text, const 
   std::string all, said;
   for (std::size_t i = 0; i < listener.errors.size(); ++i) {
     all += listener.errors[i] + "\n";
-    if (i < 3) said += (said.empty() ? "" : "; ") + one_line(listener.errors[i]);
+    if (i < 3) said += (said.empty() ? "" : "; ") + one_line(halve_percents(listener.errors[i]));
   }
   throw Error(place_of(outline, all) + (said.empty() ? "not a robot" : said));
 }
@@ -273,7 +298,7 @@ UrdfShape to_shape(const urdf::GeometrySharedPtr& geometry, const urdf::Pose& or
     shape.size = Vec3(cylinder->radius, cylinder->length, 0.0);
   } else if (const auto* mesh = dynamic_cast<const urdf::Mesh*>(geometry.get())) {
     shape.kind = UrdfShapeKind::kMesh;
-    shape.mesh = mesh->filename;
+    shape.mesh = halve_percents(mesh->filename);
     shape.scale = to_vec(mesh->scale);
   } else {
     throw Error(outline.at(element) + "a geometry of an unknown kind, expected box, sphere, cylinder, capsule or mesh");
@@ -283,8 +308,8 @@ UrdfShape to_shape(const urdf::GeometrySharedPtr& geometry, const urdf::Pose& or
 
 UrdfLink to_link(const urdf::Link& from, const Outline& outline) {
   UrdfLink link;
-  link.name = from.name;
-  const int element = outline.links.at(from.name);
+  link.name = halve_percents(from.name);
+  const int element = outline.links.at(link.name);
   link.line = outline.elements[element].line;
   if (from.inertial) {
     const urdf::Inertial& i = *from.inertial;
@@ -348,13 +373,13 @@ bool gives_range(const Outline& outline, int joint) {
 UrdfJoint to_joint(const urdf::Joint& from, const Outline& outline, const std::map<std::string, int>& links,
                    const std::map<std::string, int>& joints) {
   UrdfJoint joint;
-  joint.name = from.name;
-  const int element = outline.joints.at(from.name);
+  joint.name = halve_percents(from.name);
+  const int element = outline.joints.at(joint.name);
   joint.line = outline.elements[element].line;
-  const std::string place = outline.at(element) + "joint " + quote(from.name) + ": ";
+  const std::string place = outline.at(element) + "joint " + quote(joint.name) + ": ";
   joint.kind = to_kind(from, place);
-  joint.parent = index_of(links, from.parent_link_name, place, "parent link");
-  joint.child = index_of(links, from.child_link_name, place, "child link");
+  joint.parent = index_of(links, halve_percents(from.parent_link_name), place, "parent link");
+  joint.child = index_of(links, halve_percents(from.child_link_name), place, "child link");
   joint.X_PJ = to_pose(from.parent_to_joint_origin_transform);
   joint.axis = to_vec(from.axis);
   if (from.limits) {
@@ -368,9 +393,10 @@ UrdfJoint to_joint(const urdf::Joint& from, const Outline& outline, const std::m
     joint.friction = from.dynamics->friction;
   }
   if (from.mimic) {
-    const auto found = joints.find(from.mimic->joint_name);
-    joint.mimic = UrdfMimic{from.mimic->joint_name, found == joints.end() ? -1 : found->second, from.mimic->multiplier,
-                            from.mimic->offset};
+    const std::string name = halve_percents(from.mimic->joint_name);
+    const auto found = joints.find(name);
+    joint.mimic =
+        UrdfMimic{name, found == joints.end() ? -1 : found->second, from.mimic->multiplier, from.mimic->offset};
   }
   return joint;
 }
@@ -384,10 +410,11 @@ UrdfDocument parse_urdf(const std::string& text, const std::string& place) {
   const Elements elements = scan_xml(text, place);
   const Outline outline = make_outline(elements, place);
   const std::string root = check_tree(outline);
+  check_urdf_numbers(elements, place);
   const urdf::ModelInterfaceSharedPtr model = parse_with_urdfdom(make_text_for_urdfdom(text, outline), outline);
 
   UrdfDocument document;
-  document.name = model->getName();
+  document.name = halve_percents(model->getName());
   document.ignored = count_ignored(elements);
   const auto by_line = [&](const std::map<std::string, int>& names) {
     std::vector<std::pair<int, std::string>> order;
@@ -397,14 +424,14 @@ UrdfDocument parse_urdf(const std::string& text, const std::string& place) {
   };
   std::map<std::string, int> links, joints;
   for (const auto& [element, name] : by_line(outline.links)) {
-    const urdf::LinkConstSharedPtr link = model->getLink(name);
+    const urdf::LinkConstSharedPtr link = model->getLink(double_percents(name));
     require(link != nullptr, outline.at(element) + "link " + quote(name) + kNameLost);
     links[name] = static_cast<int>(document.links.size());
     document.links.push_back(to_link(*link, outline));
   }
   for (const auto& [element, name] : by_line(outline.joints)) joints.emplace(name, static_cast<int>(joints.size()));
   for (const auto& [element, name] : by_line(outline.joints)) {
-    const urdf::JointConstSharedPtr joint = model->getJoint(name);
+    const urdf::JointConstSharedPtr joint = model->getJoint(double_percents(name));
     require(joint != nullptr, outline.at(element) + "joint " + quote(name) + kNameLost);
     document.joints.push_back(to_joint(*joint, outline, links, joints));
   }

@@ -74,6 +74,10 @@ struct XmlElement;
 void read_gazebo(const std::vector<XmlElement>& elements, const std::string& text, const std::string& place,
                  UrdfDocument& document);  // urdf_gazebo.cpp
 
+/// Throws Error, with place and line, for a number that urdfdom would not take. It puts such words into messages that
+/// it then gives to printf as the format, so it gets none of them. urdf_numbers.cpp
+void check_urdf_numbers(const std::vector<XmlElement>& elements, const std::string& place);
+
 /// `place` is the file's name in messages. Throws Error with place, line and element for anything wrong.
 [[nodiscard]] UrdfDocument parse_urdf(const std::string& text, const std::string& place);
 

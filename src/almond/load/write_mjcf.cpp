@@ -153,6 +153,7 @@ void write_geom(Writer& w, int g, int depth) {
   w.worldbody += "<geom" + attribute("name", geom.name) + form + pose(X) +
                  attribute("condim", geom.material.smooth ? "1" : "3") +
                  attribute("friction", text(geom.material.mu) + " 0 0");
+  if (geom.material.priority != 0) w.worldbody += attribute("priority", std::to_string(geom.material.priority));
   if (geom.group != 1 || geom.mask != 0xffffffffU)
     w.worldbody += attribute("contype", std::to_string(static_cast<std::int32_t>(geom.group))) +
                    attribute("conaffinity", std::to_string(static_cast<std::int32_t>(geom.mask)));
@@ -233,7 +234,8 @@ void write_body(Writer& w, int body, Pose X_PB, int depth) {
   const int last = chain.back();
   const Body& b = w.model.bodies[last];
   w.indent(depth);
-  w.worldbody += "<body" + attribute("name", body_name(w.model, last)) + pose(X_PB) + ">\n";
+  w.worldbody += "<body" + attribute("name", body_name(w.model, last)) + pose(X_PB) +
+                 (b.gravcomp != 0.0 ? attribute("gravcomp", b.gravcomp) : "") + ">\n";
   for (std::size_t i = 0; i < chain.size(); ++i) write_joint(w, w.model.joints[chain[i]], X_to_last[i], depth + 1);
   if (b.mass > 0.0) {
     const Mat3 I = make_acceptable(w, b.inertia);

@@ -15,33 +15,50 @@ constexpr std::size_t kMaxDepth = 200, kMaxElements = 4'000'000, kMaxAttributes 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_name(char c) { return !is_space(c) && std::strchr("<>/='\"", c) == nullptr; }
 
-/// &lt; and the like, &#65; and &#x41; below 128; anything else stays.
-std::string decode_entities(const std::string& text) {
+struct Reference {
+  std::size_t size = 0;  // 0: there is none
+  unsigned long code = 0;
+};
+
+/// Of "&#65;" or "&#x41;" at `at`. The parsers behind this one count in 32 bits: what overflows those has code 0 here.
+Reference reference_at(const std::string& text, std::size_t at) {
+  if (text.compare(at, 2, "&#") != 0) return {};
+  const bool hex = text.compare(at + 2, 1, "x") == 0;
+  const std::size_t begin = at + (hex ? 3 : 2), end = text.find(';', begin);
+  const char* const digits = hex ? "0123456789abcdefABCDEF" : "0123456789";
+  if (end == std::string::npos || end == begin || text.find_first_not_of(digits, begin) != end) return {};
+  constexpr unsigned long kLast = 0x10ffff;  // of Unicode
+  constexpr std::size_t kMostDigits = 8;
+  const std::size_t size = end + 1 - at;
+  if (end - begin > kMostDigits) return {size, 0};
+  const unsigned long code = std::strtoul(text.c_str() + begin, nullptr, hex ? 16 : 10);
+  return {size, code <= kLast ? code : 0};
+}
+
+/// &lt; and the like, &#65; and &#x41; below 128; other characters stay as they are written. False where a reference
+/// is to no character.
+bool decode_entities(std::string& text) {
   static const std::pair<const char*, char> kEntities[] = {
       {"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    bool found = false;
-    for (const auto& [entity, c] : kEntities) {
-      if (text.compare(i, std::strlen(entity), entity) != 0) continue;
-      out += c;
-      i += std::strlen(entity);
-      found = true;
-      break;
+    const auto* const entity = std::find_if(std::begin(kEntities), std::end(kEntities), [&](const auto& known) {
+      return text.compare(i, std::strlen(known.first), known.first) == 0;
+    });
+    const Reference reference = reference_at(text, i);
+    if (reference.size > 0 && reference.code == 0) return false;
+    if (entity != std::end(kEntities)) {
+      out += entity->second;
+      i += std::strlen(entity->first);
+    } else if (reference.size > 0 && reference.code < 128) {
+      out += static_cast<char>(reference.code);
+      i += reference.size;
+    } else {
+      out += text[i++];
     }
-    const std::size_t end = !found && text.compare(i, 2, "&#") == 0 ? text.substr(i, 8).find(';') : std::string::npos;
-    if (end != std::string::npos) {
-      const bool hex = text[i + 2] == 'x';
-      const long code = std::strtol(text.c_str() + i + (hex ? 3 : 2), nullptr, hex ? 16 : 10);
-      if (code > 0 && code < 128) {
-        out += static_cast<char>(code);
-        i += end + 1;
-        found = true;
-      }
-    }
-    if (!found) out += text[i++];
   }
-  return out;
+  text = std::move(out);
+  return true;
 }
 
 class Scanner {
@@ -56,11 +73,11 @@ class Scanner {
       if (begin == std::string::npos) break;
       at_ = begin;
       if (starts("<!--")) {
-        skip("-->", "a comment");
+        skip("<!--", "-->", "a comment");
       } else if (starts("<![CDATA[")) {
-        skip("]]>", "a CDATA section");
+        skip("<![CDATA[", "]]>", "a CDATA section");
       } else if (starts("<?")) {
-        skip("?>", "a declaration");
+        skip_declaration();
       } else if (starts("<!")) {
         skip_doctype();
       } else if (starts("</")) {
@@ -96,10 +113,18 @@ class Scanner {
     throw Error(place_ + ":" + std::to_string(line_at(std::max(position, counted_))) + ": " + message);
   }
 
-  void skip(const char* end, const char* what) {
-    const std::size_t found = text_.find(end, at_ + 2);
+  void skip(const char* begin, const char* end, const char* what) {
+    const std::size_t found = text_.find(end, at_ + std::strlen(begin));
     if (found == std::string::npos) fail(at_, std::string(what) + " is never closed, expected " + end);
     at_ = found + std::strlen(end);
+  }
+
+  /// To some parsers it ends at the first >, and what comes then is read.
+  void skip_declaration() {
+    const std::size_t begin = at_;
+    skip("<?", "?>", "a declaration");
+    const std::size_t inner = text_.find('<', begin + 1);
+    if (inner < at_) fail(begin, "a declaration with < in it, expected one without");
   }
 
   void skip_doctype() {
@@ -182,7 +207,9 @@ class Scanner {
     if (at_ >= text_.size() || (text_[at_] != '"' && text_[at_] != '\'')) wrong();
     const std::size_t end = text_.find(text_[at_], at_ + 1);
     if (end == std::string::npos) wrong();
-    std::string value = decode_entities(text_.substr(at_ + 1, end - at_ - 1));
+    std::string value = text_.substr(at_ + 1, end - at_ - 1);
+    if (!decode_entities(value))
+      fail(begin, "<" + shown(owner) + ": " + name + " has a reference to no character, expected &#1; to &#x10ffff;");
     at_ = end + 1;
     return {std::move(name), std::move(value)};
   }
@@ -205,6 +232,11 @@ const std::string* XmlElement::attribute(const std::string& key) const {
 
 std::vector<XmlElement> scan_xml(const std::string& text, const std::string& place) {
   return Scanner(text, place).scan();
+}
+
+std::size_t character_reference(const std::string& text, std::size_t at, char c) {
+  const Reference found = reference_at(text, at);
+  return found.size > 0 && found.code == static_cast<unsigned char>(c) ? found.size : 0;
 }
 
 std::string root_element(const std::string& text) {

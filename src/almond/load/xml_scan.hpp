@@ -23,6 +23,9 @@ struct XmlElement {
 /// holds more than 4 million elements.
 [[nodiscard]] std::vector<XmlElement> scan_xml(const std::string& text, const std::string& place);
 
+/// How long the reference to `c` is that stands at `at` (&#37; or &#x25; for %); 0: there is none.
+[[nodiscard]] std::size_t character_reference(const std::string& text, std::size_t at, char c);
+
 /// Name of the first element of an XML text; empty: there is none.
 [[nodiscard]] std::string root_element(const std::string& text);
 
