@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "almond/sim/absurd.hpp"
 #include "common/helpers.hpp"
 #include "sim/sim_fixture.hpp"
 
@@ -91,6 +92,49 @@ TEST(BadMemory, IsOnlyAStart) {
   EXPECT_EQ(report.status, Status::kSolved);
   EXPECT_TRUE(sim.state().v.allFinite());
   EXPECT_NEAR(sim.state().v.head<6>().norm(), 0.0, testing::tolerance(1e-6));
+}
+
+TEST(NumericalError, KeepsPositionsAndVelocities) {
+  // Forces whose impulses are beyond all numbers: nothing of the answer is taken, and the run goes on afterwards.
+  for (const double theta : {0.0, 0.5}) {
+    StepOptions options;
+    options.theta = theta;
+    Simulation sim(make_world(), options);
+    for (int i = 0; i < 5; ++i) ASSERT_EQ(sim.step().status, Status::kSolved);
+    const VecX q = sim.state().q, v = sim.state().v;
+    const double time = sim.state().time;
+    for (const double effort : {1e300, -1e300, 1e200, 1e30}) {
+      sim.inputs().feedforward[0] = effort;
+      const StepReport report = sim.step();
+      EXPECT_EQ(report.status, Status::kNumericalError) << effort;
+      EXPECT_EQ(report.residual, kInfinity);
+      EXPECT_TRUE(sim.state().q == q && sim.state().v == v) << effort << ": bit by bit";
+    }
+    EXPECT_NEAR(sim.state().time, time + 4.0 / 240.0, 1e-12);
+    sim.inputs().feedforward[0] = 0.0;
+    EXPECT_EQ(sim.step().status, Status::kSolved);
+    EXPECT_LT(sim.state().v.cwiseAbs().maxCoeff(), 10.0);
+  }
+}
+
+TEST(Absurd, IsEnergyFromNowhereAndNoStrongDrive) {
+  const Model model = make_world();
+  const StepOptions options;
+  StepWorkspace w;
+  State state = make_state(model);
+  const State start = state;
+  static_cast<void>(step(model, options, make_inputs(model), w, state));
+  GrowVector v = w.solution.v;
+  EXPECT_FALSE(is_absurd(model, options, start, v, w));
+  v[2] = 1e8;  // a box of 1 kg that lay on the floor
+  EXPECT_TRUE(is_absurd(model, options, start, v, w));
+  v[2] = 100.0;  // too fast to be right, and not so fast that it is told here
+  EXPECT_FALSE(is_absurd(model, options, start, v, w));
+  // 10 MN on 2 kg, within a step: 20 km/s are what the drive's work explains.
+  Simulation sim(make_world());
+  sim.inputs().feedforward[0] = 1e7;
+  EXPECT_EQ(sim.step().status, Status::kSolved);
+  EXPECT_NEAR(sim.state().v[12], 1e7 / 2.0 / 240.0, 10.0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, BadState, ::testing::ValuesIn(all_bad()),

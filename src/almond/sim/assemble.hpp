@@ -53,6 +53,9 @@ struct Assembly {
   std::vector<Mat3> frames;                           // (contacts) columns t1, t2, n
   std::vector<double> closing, approach;              // (contacts) before the step, and if nothing hindered it [m/s]
   std::vector<double> correction;                     // (closures) the part of e that mends errors of position
+  std::vector<int> closure;                           // (closures) rows of one closure and unit share a number
+  std::vector<Row> dropped;                           // rows of closures that others stand for (independent.hpp),
+  std::vector<double> dropped_correction;             // and what of their e mends errors of position
   int soft_closures = 0;                              // first soft row that is a closure (independent.hpp)
   VecX d, f;                                          // (num_v) half step, forces
   VecX resistance;                                    // (num_v) what dampers and drives add to the inertia of a joint

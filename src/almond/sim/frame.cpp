@@ -21,7 +21,7 @@ void record_step(const StepWorkspace& last, const State& state, double dt, Frame
                          .geom_b = point.geom_b,
                          .p = point.p,
                          .n = point.n,
-                         .force = last.assembly.frames[i] * lambda / dt,
+                         .force = last.assembly.frames[i] * lambda / last.dt,
                          .mode = last.solution.certificate.mode[i],
                          .gap = point.gap,
                          .residual = (lambda - projected).norm() / constraints,

@@ -6,114 +6,83 @@
 namespace almond {
 namespace {
 
-constexpr std::size_t kMostRows = 400;
-constexpr double kDependent = 1e-9;   // of the largest W_ii of the closure
-constexpr double kCompliance = 1e-6;  // likewise
-
-/// W = J M⁻¹ Jᵀ over all equality rows, tree by tree.
-bool compute_delassus(const Model& model, const Kinematics& kin, IndependenceWorkspace& w, Assembly& assembly) {
-  const ContactProblem& problem = assembly.problem;
-  const std::vector<Row>& rows = problem.equality;
-  const auto count = static_cast<Eigen::Index>(rows.size());
-  w.W.setZero(count, count);
-  w.Y.clear();
-  w.Y_start.assign(2 * rows.size(), -1);
-  w.touched.assign(model.trees.size(), 0);
-  for (const Row& row : rows)
-    for (int s = 0; s < row.num_sides; ++s) w.touched[row.sides[s].subsystem] = 1;
-  for (std::size_t t = 0; t < model.trees.size(); ++t) {
-    if (w.touched[t] == 0) continue;
-    const int dofs = model.trees[t].dofs;
-    bool factored = false;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      for (int s = 0; s < rows[i].num_sides; ++s) {
-        if (rows[i].sides[s].subsystem != static_cast<int>(t)) continue;
-        if (!factored && !factor_mass(model, static_cast<int>(t), kin, assembly.implicit, assembly.drift)) return false;
-        factored = true;
-        const double* J = problem.J_pool.data() + rows[i].sides[s].J_start;
-        w.Y_start[2 * i + s] = static_cast<int>(w.Y.size());
-        w.Y.insert(w.Y.end(), J, J + dofs);
-        solve_mass(model, static_cast<int>(t), kin, assembly.drift, MapVec(w.Y.data() + w.Y_start[2 * i + s], dofs));
-      }
-    }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      for (int s = 0; s < rows[i].num_sides; ++s) {
-        if (rows[i].sides[s].subsystem != static_cast<int>(t)) continue;
-        const Eigen::Map<const VecX> J(problem.J_pool.data() + rows[i].sides[s].J_start, dofs);
-        for (std::size_t k = 0; k <= i; ++k) {
-          for (int o = 0; o < rows[k].num_sides; ++o) {
-            if (rows[k].sides[o].subsystem != static_cast<int>(t)) continue;
-            const double part = J.dot(Eigen::Map<const VecX>(w.Y.data() + w.Y_start[2 * k + o], dofs));
-            w.W(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(k)) += part;
-          }
-        }
-      }
-    }
+/// Of all rows, and of what each mends, those that others stand for.
+void keep_dropped(const std::vector<int>& kept, Assembly& assembly) {
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i] != 0) continue;
+    assembly.dropped[left] = assembly.dropped[i];
+    assembly.dropped_correction[left++] = assembly.correction[i];
   }
-  w.W.triangularView<Eigen::StrictlyUpper>() = w.W.transpose();
-  return true;
-}
-
-/// Largest W_ii of the same closure and the same unit.
-void compute_scales(const Assembly& assembly, IndependenceWorkspace& w) {
-  const auto& tags = assembly.equality;
-  const auto count = static_cast<Eigen::Index>(tags.size());
-  w.scale.resize(count);
-  for (Eigen::Index i = 0; i < count; ++i) {
-    w.scale[i] = 0.0;
-    for (Eigen::Index k = 0; k < count; ++k)
-      if (tags[k].index == tags[i].index && (tags[k].row < 3) == (tags[i].row < 3))
-        w.scale[i] = std::max(w.scale[i], w.W(k, k));
-  }
-}
-
-void find_independent(IndependenceWorkspace& w) {
-  const Eigen::Index count = w.W.rows();
-  w.left = w.W.diagonal();
-  w.L.resize(count, count);
-  w.kept.assign(static_cast<std::size_t>(count), 0);
-  for (Eigen::Index rank = 0; rank < count; ++rank) {
-    Eigen::Index pivot = -1;
-    double best = kDependent;
-    for (Eigen::Index i = 0; i < count; ++i) {
-      if (w.kept[i] != 0 || !(w.left[i] > best * w.scale[i])) continue;
-      best = w.left[i] / w.scale[i];
-      pivot = i;
-    }
-    if (pivot < 0) return;
-    w.kept[pivot] = 1;
-    const double root = std::sqrt(w.left[pivot]);
-    for (Eigen::Index i = 0; i < count; ++i) {
-      if (w.kept[i] != 0 && i != pivot) continue;
-      double entry = w.W(i, pivot);
-      for (Eigen::Index m = 0; m < rank; ++m) entry -= w.L(i, m) * w.L(pivot, m);
-      w.L(i, rank) = entry / root;
-      if (i != pivot) w.left[i] -= w.L(i, rank) * w.L(i, rank);
-    }
-  }
+  assembly.dropped.resize(left);
+  assembly.dropped_correction.resize(left);
 }
 
 }  // namespace
 
-void soften_closures(const Model& model, const Kinematics& kin, IndependenceWorkspace& w, Assembly& assembly) {
-  ContactProblem& problem = assembly.problem;
-  std::vector<Row>& rows = problem.equality;
-  assembly.soft_closures = static_cast<int>(problem.soft.size());
-  if (rows.empty() || rows.size() > kMostRows || !compute_delassus(model, kin, w, assembly)) return;
-  compute_scales(assembly, w);
-  find_independent(w);
+void soften_closures(IndependenceWorkspace& w, Assembly& assembly) {
+  assembly.soft_closures = static_cast<int>(assembly.problem.soft.size());
+  std::vector<int>& closure = assembly.closure;
+  closure.clear();
+  for (const RowTag& tag : assembly.equality) closure.push_back(2 * tag.index + (tag.row < 3 ? 0 : 1));
+  assembly.dropped = assembly.problem.equality;
+  assembly.dropped_correction.resize(closure.size());
+  if (!soften_equalities(closure, w, assembly.problem)) {
+    assembly.dropped.clear();
+    return;
+  }
+  keep_dropped(w.kept, assembly);
   std::size_t left = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = 0; i < closure.size(); ++i) {
     if (w.kept[i] == 0) continue;
-    Row row = rows[i];
-    row.k = row.b = 1.0 / (kCompliance * w.scale[static_cast<Eigen::Index>(i)]);
-    problem.soft.push_back(row);
     assembly.soft.push_back(assembly.equality[i]);
     assembly.correction[left++] = assembly.correction[i];
   }
-  rows.clear();
   assembly.equality.clear();
   assembly.correction.resize(left);
+}
+
+double measure_opening(const Model& model, const VecX& q, const std::vector<Pose>& X_WB) {
+  const auto pose = [&](int body) { return body < 0 ? Pose{} : X_WB[body]; };
+  double opening = 0.0;
+  for (const Closure& closure : model.closures) {
+    double error = 0.0;
+    if (closure.kind == ClosureKind::kMimic) {
+      error = q[model.joints[closure.a].q_begin] - closure.ratio * q[model.joints[closure.b].q_begin] - closure.offset;
+    } else if (closure.kind == ClosureKind::kTendon) {
+      error = tendon_position(model, model.tendons[closure.a], q) -
+              closure.ratio * tendon_position(model, model.tendons[closure.b], q) - closure.offset;
+    } else {
+      const Pose X_a = pose(closure.a) * closure.X_a, X_b = pose(closure.b) * closure.X_b;
+      error = (X_b.p - X_a.p).norm();
+      if (closure.kind == ClosureKind::kWeld) error = std::max(error, log_so3(X_b.R * X_a.R.transpose()).norm());
+    }
+    opening = std::max(opening, std::abs(error));
+  }
+  return opening;
+}
+
+bool contradicts(const Assembly& assembly, double dt, const GrowVector& v) {
+  constexpr double kOpen = 1e-4;  // [m, rad]: what a step should mend and passes a dead point with is less
+  constexpr double kLeft = 0.5;   // of the correction
+  const ContactProblem& problem = assembly.problem;
+  const auto stays = [&](const Row& row, double correction) {
+    if (std::abs(correction) * dt < kOpen) return false;
+    double speed = row.e;
+    for (int s = 0; s < row.num_sides; ++s) {
+      const Side& side = row.sides[s];
+      const Subsystem& sub = problem.subsystems[side.subsystem];
+      for (int k = 0; k < sub.dofs; ++k) speed += problem.J_pool[side.J_start + k] * v[sub.offset + k];
+    }
+    return std::abs(speed) > kLeft * std::abs(correction);
+  };
+  for (std::size_t i = 0; i < assembly.dropped.size(); ++i)
+    if (stays(assembly.dropped[i], assembly.dropped_correction[i])) return true;
+  const std::vector<Row>& rows = problem.equality.empty() ? problem.soft : problem.equality;
+  const std::size_t begin = problem.equality.empty() ? static_cast<std::size_t>(assembly.soft_closures) : 0;
+  for (std::size_t i = 0; i < assembly.correction.size(); ++i)
+    if (stays(rows[begin + i], assembly.correction[i])) return true;
+  return false;
 }
 
 }  // namespace almond

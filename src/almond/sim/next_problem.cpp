@@ -2,6 +2,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/sim/assemble.hpp"
+#include "almond/sim/held.hpp"
 #include "almond/sim/independent.hpp"
 #include "almond/sim/memory.hpp"
 #include "almond/sim/second_look.hpp"
@@ -27,9 +28,11 @@ ContactProblem next_problem(const Model& model, const StepOptions& options, cons
   compute_kinematics(model, state.q, state.v, kinematics);
   recall_bearing(model, state, assembly.drift.bearing);
   compute_motion(model, kinematics, kinematics.V, options.dt, motion);
+  recall_names(state, contacts.carried);
   detect_contacts(model, kinematics.X_WG, motion, options.collision, collision, contacts);
+  leave_out_held(model, kinematics, contacts);
   assemble(model, state, kinematics, contacts, inputs, options, assembly);
-  soften_closures(model, kinematics, independence, assembly);
+  soften_closures(independence, assembly);
   return std::move(assembly.problem);
 }
 

@@ -27,6 +27,8 @@ struct StepOptions {
   /// Throws Error naming the field, the value and the range.
   void validate() const;
 };
+/// The usual options, with the model's own time step.
+[[nodiscard]] StepOptions make_options(const Model& model);
 
 /// What acts on the model from outside. Sizes are the model's; make_inputs() fills in the model's own values.
 struct Inputs {

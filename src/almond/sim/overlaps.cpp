@@ -4,7 +4,7 @@
 #include <map>
 
 #include "almond/collision/sdf_pairs.hpp"
-#include "almond/dynamics/kinematics.hpp"
+#include "almond/sim/held.hpp"
 
 namespace almond {
 
@@ -19,8 +19,12 @@ std::vector<Overlap> find_overlaps(const Model& model, const VecX& q, double dep
     if (-point.gap <= depth) continue;
     Overlap& overlap = found[std::minmax(point.body_a, point.body_b)];
     if (-point.gap > overlap.depth)
-      overlap = {std::min(point.body_a, point.body_b), std::max(point.body_a, point.body_b), point.geom_a, point.geom_b,
-                 -point.gap};
+      overlap = {std::min(point.body_a, point.body_b),
+                 std::max(point.body_a, point.body_b),
+                 point.geom_a,
+                 point.geom_b,
+                 -point.gap,
+                 !can_open(model, kin, point)};
   }
   // Signed distance shapes may lie in each other without a contact.
   for (int i = 0; i < model.num_geoms(); ++i)

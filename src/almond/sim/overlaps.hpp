@@ -10,6 +10,7 @@ struct Overlap {
   int body_a = kGround, body_b = kGround;
   int geom_a = -1, geom_b = -1;  // the deepest pair
   double depth = 0.0;            // [m]
+  bool held = false;             // no joint can undo it
 };
 
 /// Pairs of bodies that may collide and overlap by more than `depth` at q, deepest pair of geoms each; sorted by

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "almond/dynamics/drift.hpp"
+#include "almond/sim/held.hpp"
 
 namespace almond {
 namespace {
@@ -34,7 +35,9 @@ double left_of(double gap, const StepOptions& options) {
 
 }  // namespace
 
-bool is_sane(const GrowVector& v) { return v.allFinite() && (v.size() == 0 || v.cwiseAbs().maxCoeff() <= kLargest); }
+bool is_sane(const Eigen::Ref<const VecX>& v) {
+  return v.allFinite() && (v.size() == 0 || v.cwiseAbs().maxCoeff() <= kLargest);
+}
 
 void compute_motion(const Model& model, const Kinematics& kin, const Mat6X& V, double dt,
                     std::vector<GeomMotion>& motion) {
@@ -190,7 +193,7 @@ bool look_ahead(const Model& model, const StepOptions& options, StepWorkspace& w
     point.p = 0.5 * (a + b);
     point.apart = b - a;
     point.gap -= left + h * point.n.dot(relative_velocity(model, w, point));
-    points.push_back(point);
+    if (can_open(model, w.kinematics, point)) points.push_back(point);
   }
   if (points.size() == before) return false;
   put_in_order(points);

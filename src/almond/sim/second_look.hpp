@@ -9,7 +9,7 @@ namespace almond {
 inline constexpr double kLargest = 1e12;  // of positions and velocities: beyond, their squares lose all meaning
 
 /// Finite, and small enough.
-[[nodiscard]] bool is_sane(const GrowVector& v);
+[[nodiscard]] bool is_sane(const Eigen::Ref<const VecX>& v);
 
 /// How far each geom may get in the step: with the velocities V (6 x bodies), and what gravity adds.
 void compute_motion(const Model& model, const Kinematics& kinematics, const Mat6X& V, double dt,

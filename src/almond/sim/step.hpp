@@ -1,6 +1,8 @@
 #pragma once
 // One step of a simulation: the arrows in order.
 
+#include <optional>
+
 #include "almond/sim/bounce.hpp"
 #include "almond/sim/independent.hpp"
 #include "almond/solver/solve.hpp"
@@ -16,12 +18,18 @@ struct StepReport {
   int active = 0;            // contacts that carry an impulse
   int iterations = 0;
   double penetration = 0.0;   // deepest overlap at the start of the step [m]
+  double opening = 0.0;       // largest error of a closure there [m, rad]
+  int held_contacts = 0;      // contacts that no joint can open: left out of the problem, their overlap stays
   int dropped_contacts = 0;   // contacts that were found and not solved: always 0, capacities grow
   bool looked_twice = false;  // something was thrown farther, or onto other points, than contacts had been looked for
   int paths_bent = 0;         // solves for points whose arcs end deeper than their straight lines
   bool jammed = false;        // friction held what overlaps against every correction, which was made without friction
+  int passed = 0;             // pairs of geoms that went through each other, or ended in each other: not solved
+  int parts = 0;              // the step was taken in so many: more than one where bodies would have passed otherwise
   int reduced_contacts = 0;   // points of flat patches that others stand for
   int suspicious_depths = 0;
+  int energy_limited = 0;  // trees that whirl too fast for this step: their energy was held, their path is not theirs
+  double energy_dt = 0.0;  // the time step that would do for them, about; 0 where there are none [s]
   double collide_ms = 0.0, solve_ms = 0.0, step_ms = 0.0;
 };
 
@@ -41,23 +49,29 @@ struct StepWorkspace {
   Workspace solver;
   GrowVector start_v, start_lambda;  // where the solver began
   Solution solution;                 // at the end of the step
-  VecX before;                       // q at the start of the last drift
+  VecX before;                       // q at a place on the way
+  VecX q_before, v_before;           // of the step,
+  VecX q_start, v_start;             // of its last part
+  double dt = 0.0;                   // and its length [s]
   VecX motion_v;        // v̂ that moves the bodies: the same, but for landings that bounce and corrections
   double end_ms = 0.0;  // of a budget, that the solve for the end of a step needed lately
 };
 
-/// Advances the state by options.dt. Never throws and never leaves a NaN behind: where the numbers end, everything
-/// stops where it is and the status is kNumericalError. So it is, with the state left as it was, where state or inputs
-/// do not fit the model: of other sizes, not finite, beyond 1e12, or with quaternions that are no rotations. Allocates
-/// nothing once the workspace has its size.
+/// Advances the state by options.dt. Where the answer leads bodies through each other, in two halves, and these
+/// likewise down to a sixteenth; what passes all the same is told in `passed`, and never solved. Never throws and never
+/// leaves a NaN behind: where the numbers end, or velocities come from nowhere, positions and velocities stay as they
+/// were and the status is kNumericalError. So it is, with all of the state and its time as they were, where state or
+/// inputs do not fit the model: of other sizes, not finite, beyond 1e12, or with quaternions that are no rotations.
+/// Allocates nothing once the workspace has its size.
 StepReport step(const Model& model, const StepOptions& options, const Inputs& inputs, StepWorkspace& workspace,
                 State& state);
 
 /// A model with all that is needed to run it.
 class Simulation {
  public:
-  /// Throws Error when the options are out of range or a tree of the model has no inertia along some joint.
-  explicit Simulation(Model model, StepOptions options = {}, std::uint64_t seed = 0);
+  /// Without options: make_options(model). Throws Error when the options are out of range or a tree of the model has no
+  /// inertia along some joint.
+  explicit Simulation(Model model, std::optional<StepOptions> options = {}, std::uint64_t seed = 0);
 
   StepReport step() { return almond::step(model_, options_, inputs_, workspace_, state_); }
 

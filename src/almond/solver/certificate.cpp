@@ -1,6 +1,7 @@
 #include "almond/solver/certificate.hpp"
 
 #include <Eigen/Cholesky>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 
@@ -92,23 +93,20 @@ Eigen::Matrix<double, kRows, 1> relative_velocity(const ContactProblem& problem,
   return result;
 }
 
-/// Σ ‖J_s v‖² over the sides.
-template <int kRows, class Constraint>
-double motion_of_sides(const ContactProblem& problem, const Constraint& constraint, const VecX& v) {
-  double sum = 0.0;
-  for (int s = 0; s < constraint.num_sides; ++s) {
-    const Subsystem& sub = problem.subsystems[constraint.sides[s].subsystem];
-    sum += (problem.J(constraint.sides[s], kRows) * v.segment(sub.offset, sub.dofs)).squaredNorm();
-  }
-  return sum;
-}
+/// What moves a constraint: tr(W_ii), W_ii = J_i A⁻¹ J_iᵀ, and Σ_s tr(W_s) ‖b_s‖² over its sides, the most that the
+/// energy of free motion can make of it [m²/s²]. Two sides on one subsystem count as one; where they cancel up to
+/// rounding (two links that cannot move apart) they count as zero.
+struct Mobility {
+  double trace = 0.0, reach2 = 0.0;
+  Mat3 W = Mat3::Zero();  // the first entry alone of a row
+};
 
-/// tr(W_ii), W_ii = J_i A⁻¹ J_iᵀ, with the cross terms of two sides on one subsystem. Sides that cancel up to rounding
-/// (two links that cannot move apart) count as zero.
+/// `energy2`: (subsystems) bᵀA⁻¹b.
 template <class Constraint>
-double delassus_trace(const ContactProblem& problem, const Factors& factors, const Constraint& constraint, int rows) {
+Mobility find_mobility(const ContactProblem& problem, const Factors& factors, const std::vector<double>& energy2,
+                       const Constraint& constraint, int rows) {
   const bool joined = constraint.num_sides == 2 && constraint.sides[0].subsystem == constraint.sides[1].subsystem;
-  double trace = 0.0;
+  Mobility mobility;
   for (int s = 0; s < (joined ? 1 : constraint.num_sides); ++s) {
     const Side& side = constraint.sides[s];
     MatX Jt = problem.J(side, rows).transpose();
@@ -116,9 +114,11 @@ double delassus_trace(const ContactProblem& problem, const Factors& factors, con
     if (joined) Jt += problem.J(constraint.sides[1], rows).transpose();
     if (Jt.norm() <= 1e-13 * size) continue;
     factors[side.subsystem].matrixL().solveInPlace(Jt);
-    trace += Jt.squaredNorm();
+    mobility.W.topLeftCorner(rows, rows) += Jt.transpose() * Jt;
+    mobility.trace += Jt.squaredNorm();
+    mobility.reach2 += Jt.squaredNorm() * energy2[side.subsystem];
   }
-  return trace;
+  return mobility;
 }
 
 template <class Constraint>
@@ -157,6 +157,17 @@ VecX free_velocity(const ContactProblem& problem, const Factors& factors) {
   return v;
 }
 
+/// bᵀA⁻¹b of each subsystem: twice its kinetic energy in free motion.
+std::vector<double> free_energies(const ContactProblem& problem, const VecX& v_free) {
+  std::vector<double> energies;
+  energies.reserve(problem.subsystems.size());
+  for (std::size_t s = 0; s < problem.subsystems.size(); ++s) {
+    const Subsystem& sub = problem.subsystems[s];
+    energies.push_back(problem.b_of(static_cast<int>(s)).dot(v_free.segment(sub.offset, sub.dofs)));
+  }
+  return energies;
+}
+
 double dynamics_residual(const ContactProblem& problem, const VecX& v, const VecX& Jt_lambda) {
   const MapConstVec b(problem.b.data(), problem.num_dofs());
   VecX r = -b - Jt_lambda;
@@ -167,6 +178,8 @@ double dynamics_residual(const ContactProblem& problem, const VecX& v, const Vec
   const double scale = b.norm() + Jt_lambda.norm();
   return r.norm() / (scale > 0.0 ? scale : 1.0);
 }
+
+void raise(double& worst, double value) { worst = std::max(worst, value); }
 
 /// Sums and maxima gathered over the constraints.
 struct Tally {
@@ -183,8 +196,6 @@ struct Tally {
     }
   }
 };
-
-void raise(double& worst, double value) { worst = std::max(worst, value); }
 
 void judge_contact(const Contact& contact, const Vec3& lambda, const Vec3& w, const Vec3& q, double rho, int index,
                    Tally& tally) {
@@ -216,6 +227,67 @@ void judge_row(const RowView& view, double lambda, double Jv, double Jv_free, do
   if (view.kind == RowKind::kBounded || view.kind == RowKind::kSoft)
     raise(c.cone_violation, std::abs(lambda) - view.row->limit);
 }
+
+/// Finds impulse_ratio. Constraints are told in λ's order.
+class ImpulseJudge {
+ public:
+  explicit ImpulseJudge(const ContactProblem& problem, const std::vector<double>& energies)
+      : problem_(problem), energies_(energies), reach_(VecX::Zero(problem.num_dofs())) {
+    for (std::size_t s = 0; s < problem.subsystems.size(); ++s) group_.push_back(static_cast<int>(s));
+  }
+
+  template <class Constraint>
+  void add(const Constraint& constraint, const VecX& lambda, const VecX& e, double mass) {
+    if (lambda.isZero(0.0)) return;
+    const auto rows = static_cast<int>(lambda.size());
+    const int group = group_[constraint.sides[0].subsystem];
+    for (int s = 0; s < constraint.num_sides; ++s) {
+      const Side& side = constraint.sides[s];
+      const Subsystem& sub = problem_.subsystems[side.subsystem];
+      for (int k = 0; k < sub.dofs; ++k)
+        raise(reach_[sub.offset + k], problem_.J(side, rows).col(k).lpNorm<Eigen::Infinity>());
+      if (const int other = group_[side.subsystem]; other != group)
+        std::replace(group_.begin(), group_.end(), other, group);
+    }
+    bearing_.push_back(
+        {constraint.sides[0].subsystem, lambda.lpNorm<Eigen::Infinity>(), e.lpNorm<Eigen::Infinity>(), mass});
+  }
+
+  [[nodiscard]] double ratio() const {
+    const std::size_t count = group_.size();
+    std::vector<double> energy(count, 0.0), heaviest(count, 0.0), mass(count, 0.0), pushed(count, 0.0);
+    for (std::size_t s = 0; s < count; ++s) {
+      const Subsystem& sub = problem_.subsystems[s];
+      energy[group_[s]] += energies_[s];
+      for (int k = 0; k < sub.dofs; ++k)
+        if (reach_[sub.offset + k] > 0.0)
+          raise(heaviest[group_[s]], mass_at_lever(problem_.A(static_cast<int>(s))(k, k), reach_[sub.offset + k]));
+    }
+    for (const Bearing& b : bearing_) {
+      const int group = group_[b.subsystem];
+      const double least = std::min(b.mass, heaviest[group]);
+      raise(mass[group], least);
+      raise(pushed[group], least * b.bias);
+    }
+    double worst = 0.0;
+    for (const Bearing& b : bearing_) {
+      const int group = group_[b.subsystem];
+      raise(worst, b.impulse / (std::sqrt(mass[group] * energy[group]) + pushed[group]));
+    }
+    return worst;
+  }
+
+ private:
+  struct Bearing {
+    int subsystem;
+    double impulse, bias, mass;
+  };
+  const ContactProblem& problem_;
+  const std::vector<double>& energies_;
+  VecX reach_;              // (n) longest lever on each dof
+  std::vector<int> group_;  // (subsystems) equal for those joined by constraints that bear
+  std::vector<Bearing> bearing_;
+};
 
 /// Open: no impulse. Slip: friction at its full and tangential motion. Everything else sticks.
 ContactMode find_mode(double mu, const Vec3& lambda, const Vec3& w, double lambda_scale, double w_scale) {
@@ -254,9 +326,11 @@ Certificate make_certificate(const ContactProblem& problem, const VecX& v_in, co
   VecX v = MapConstVec(problem.b.data(), problem.num_dofs()) + Jt_lambda;
   solve_subsystems(problem, factors, v);
   const VecX v_free = free_velocity(problem, factors);
+  const std::vector<double> energies = free_energies(problem, v_free);
 
   Tally tally{certificate};
-  double sides2 = 0.0;
+  ImpulseJudge impulses(problem, energies);
+  double reach2 = 0.0;
   const double lambda_scale = lambda.size() > 0 ? lambda.cwiseAbs().maxCoeff() : 0.0;
   std::vector<Vec3> contact_w(static_cast<std::size_t>(num_contacts));
   double w_scale = 0.0;
@@ -264,9 +338,12 @@ Certificate make_certificate(const ContactProblem& problem, const VecX& v_in, co
     const Contact& contact = problem.contacts[i];
     const Vec3 w = relative_velocity<3>(problem, contact, v) + contact.e;
     const Vec3 q = relative_velocity<3>(problem, contact, v_free) + contact.e;
-    sides2 += motion_of_sides<3>(problem, contact, v_free);
-    const double trace = delassus_trace(problem, factors, contact, 3);
-    judge_contact(contact, lambda.segment<3>(3 * i), w, q, trace > 0.0 ? 3.0 / trace : 1.0, i, tally);
+    const Mobility mobility = find_mobility(problem, factors, energies, contact, 3);
+    const double rho = mobility.trace > 0.0 ? 3.0 / mobility.trace : 1.0;
+    reach2 += mobility.reach2;
+    judge_contact(contact, lambda.segment<3>(3 * i), w, q, rho, i, tally);
+    impulses.add(contact, lambda.segment<3>(3 * i), contact.e,
+                 mobility.W.determinant() > 0.0 ? mobility.W.inverse().trace() / 3.0 : kInfinity);
     w_scale = std::max({w_scale, w.norm(), q.norm()});
     contact_w[i] = w;
   }
@@ -279,15 +356,19 @@ Certificate make_certificate(const ContactProblem& problem, const VecX& v_in, co
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const Row& row = *rows[r].row;
     const int index = num_contacts + static_cast<int>(r);
-    sides2 += motion_of_sides<1>(problem, row, v_free);
+    const Mobility mobility = find_mobility(problem, factors, energies, row, 1);
+    reach2 += mobility.reach2;
+    impulses.add(row, lambda.segment<1>(3 * num_contacts + static_cast<int>(r)),
+                 Eigen::Matrix<double, 1, 1>(row_bias(rows[r])), 1.0 / (mobility.trace + row_compliance(rows[r])));
     judge_row(rows[r], lambda[3 * num_contacts + static_cast<int>(r)], relative_velocity<1>(problem, row, v)[0],
-              relative_velocity<1>(problem, row, v_free)[0], delassus_trace(problem, factors, row, 1), index, tally);
+              relative_velocity<1>(problem, row, v_free)[0], mobility.trace, index, tally);
   }
+  certificate.impulse_ratio = impulses.ratio();
   const bool judged = std::isfinite(tally.residual2) && std::isfinite(tally.map2) && std::isfinite(tally.q2);
   certificate.residual = certificate.natural_map = judged ? 0.0 : kInfinity;
   if (!judged || num_constraints == 0) return certificate;
   certificate.residual = std::sqrt(tally.residual2) / num_constraints;
-  certificate.natural_map = std::sqrt(tally.map2) / natural_map_unit(tally.q2, sides2);
+  certificate.natural_map = std::sqrt(tally.map2) / natural_map_unit(tally.q2, reach2);
   return certificate;
 }
 

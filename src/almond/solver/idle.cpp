@@ -68,7 +68,7 @@ void wake_all(IdleContacts& contacts) {
 }
 
 void measure_idle(const ContactProblem& problem, IdleContacts& contacts, IslandWorkspace& islands, double& q2,
-                  double& sides2) {
+                  double& reach2) {
   if (contacts.count == 0) return;
   contacts.scratch.resize(std::max<std::size_t>(contacts.scratch.size(), static_cast<std::size_t>(problem.num_dofs())));
   double* const v = contacts.scratch.data();
@@ -105,12 +105,12 @@ void measure_idle(const ContactProblem& problem, IdleContacts& contacts, IslandW
     }
     if (home < 0) {
       q2 += q.squaredNorm();
-      sides2 += moved2;
+      reach2 += moved2;
       continue;
     }
     Island& island = islands.islands[home];
     island.q_norm = std::sqrt(island.q_norm * island.q_norm + q.squaredNorm());
-    island.sides2 += moved2;
+    island.reach2 += moved2;
   }
 }
 

@@ -32,8 +32,8 @@ bool wake_idle(const ContactProblem& problem, const GrowVector& v, IdleContacts&
 void wake_all(IdleContacts& contacts);
 
 /// Adds free velocities of idle contacts to the norms of their islands, so that goals are those of the whole problem.
-/// `q2`, `sides2`: of those that belong to none.
+/// `q2`, `reach2`: of those that belong to none.
 void measure_idle(const ContactProblem& problem, IdleContacts& contacts, IslandWorkspace& islands, double& q2,
-                  double& sides2);
+                  double& reach2);
 
 }  // namespace almond

@@ -69,7 +69,7 @@ struct Island {
   std::vector<double> W;                         // diagonal blocks: 9 per contact, then 1 per row (compliance included)
   std::vector<double> w_bar;                     // (constraints) tr W_ii / dim
   double q_norm = 0.0;
-  double sides2 = 0.0;      // Σ ‖J_s b‖² over all sides
+  double reach2 = 0.0;      // Σ ‖J_s‖² ‖b_s‖² over all sides, the most that ‖J_s b_s‖² can be
   double b_norm = 0.0;      // ‖b̃‖ = sqrt(bᵀA⁻¹b)
   bool degenerate = false;  // some A_j is not positive definite
 

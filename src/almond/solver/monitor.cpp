@@ -29,7 +29,7 @@ double Monitor::observe(const double* lambda) {
   }
   const double natural = std::sqrt(r.natural2);
   const double score = std::max(natural / natural_goal_, std::sqrt(r.residual2) / residual_goal_);
-  last_natural_ = natural / natural_map_unit(island_->q_norm * island_->q_norm, island_->sides2);
+  last_natural_ = natural / natural_map_unit(island_->q_norm * island_->q_norm, island_->reach2);
   last_score_ = score;
   if (score < best_score_) {
     best_score_ = score;

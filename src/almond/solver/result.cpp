@@ -35,6 +35,25 @@ void check_setting(bool ok, const char* field, Value value, const char* expected
                 expected);
 }
 
+/// Of a limit that was set less is told than of a method that found nothing better.
+int severity(Status status) {
+  switch (status) {
+    case Status::kSolved:
+      return 0;
+    case Status::kStalled:
+      return 1;
+    case Status::kMaxIterations:
+      return 2;
+    case Status::kTimeBudget:
+      return 3;
+    case Status::kInfeasible:
+      return 4;
+    case Status::kNumericalError:
+      return 5;
+  }
+  return 5;
+}
+
 bool in_open(double value, double low, double high) { return value > low && value < high; }
 
 }  // namespace
@@ -59,6 +78,8 @@ SolverKind solver_from_string(const std::string& name) {
   throw Error("unknown solver \"" + name + "\"; known: " + known);
 }
 
+Status worse(Status a, Status b) { return severity(b) > severity(a) ? b : a; }
+
 const char* to_string(ContactMode mode) {
   return mode == ContactMode::kOpen ? "open" : mode == ContactMode::kStick ? "stick" : "slip";
 }
@@ -79,6 +100,10 @@ const char* to_string(Status status) {
       return "numerical-error";
   }
   return "unknown";
+}
+
+double enough_residual(const Settings& settings, int dofs) {
+  return dofs > kCrowdDofs ? std::max(settings.tol, settings.crowd_tol) : settings.tol;
 }
 
 void Settings::validate() const {

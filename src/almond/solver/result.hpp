@@ -32,11 +32,13 @@ enum class Status : std::uint8_t {
   kSolved,          // both tolerances reached
   kMaxIterations,   // iteration limit
   kTimeBudget,      // wall-clock budget used up
-  kStalled,         // no progress possible by this method, best iterate returned
+  kStalled,         // no progress possible by this method, or by impulses alone that no mass could need; best iterate
   kInfeasible,      // jammed or opposed: impulses run away, nothing gets closer; least violating answer returned
   kNumericalError,  // a factorisation failed; best finite iterate returned
 };
 [[nodiscard]] const char* to_string(Status status);
+/// The one that says less of the answer: the status of several solves is that of the worst.
+[[nodiscard]] Status worse(Status a, Status b);
 
 /// Problems of more degrees of freedom are crowds: 20 free bodies, six or seven quadrupeds.
 inline constexpr int kCrowdDofs = 120;
@@ -84,6 +86,10 @@ struct Settings {
   void validate() const;
 };
 
+/// The residual at which a problem of so many dofs counts as solved: tol, or crowd_tol where that is larger and
+/// applies.
+[[nodiscard]] double enough_residual(const Settings& settings, int dofs);
+
 enum class ContactMode : std::uint8_t { kOpen, kStick, kSlip };
 [[nodiscard]] const char* to_string(ContactMode mode);  // open, stick, slip
 
@@ -98,7 +104,9 @@ struct Certificate {
   double slip_error = 0;  // worst μλ_n‖w_t‖ + λ_t·w_t over contacts: 0 iff friction opposes slip at full [J]
   double dynamics_residual = 0;  // ‖A v - b - Jᵀλ‖ / (‖b‖ + ‖Jᵀλ‖) of the v handed to make_certificate()
   double row_violation = 0;      // worst violation over hard, soft, equality, bounded rows [m/s]
-  int worst_constraint = -1;     // index (contacts first, then rows in λ's order) of the largest natural-map entry
+  double impulse_ratio =
+      0;  // largest impulse by what the masses it acts on could need; nothing above 1000 is solved [-]
+  int worst_constraint = -1;      // index (contacts first, then rows in λ's order) of the largest natural-map entry
   std::array<int, 3> modes{};     // number of contacts open, stick, slip
   std::vector<ContactMode> mode;  // (contacts)
   bool finite = true;

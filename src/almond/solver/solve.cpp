@@ -10,6 +10,7 @@
 #include "almond/solver/certificate.hpp"
 #include "almond/solver/contact_velocity.hpp"
 #include "almond/solver/idle.hpp"
+#include "almond/solver/impulse_ratio.hpp"
 #include "almond/solver/island_certificate.hpp"
 #include "almond/solver/shock.hpp"
 #include "almond/solver/stop.hpp"
@@ -38,6 +39,8 @@ struct Workspace::Impl {
   std::unique_ptr<WorkerPool> pool;
   std::vector<double> scratch_v;
   ShockWorkspace shock;
+  ImpulseWorkspace impulses;
+  bool overdone = false;   // the law is obeyed, by impulses that no mass could need
   double end_ms = 0.0;     // of the budget
   double after_ms = 0.0;   // that it took to end when time was up last
   GrowVector start_v;      // to see slip begin
@@ -157,25 +160,6 @@ Status solve_island(const Island& island, const Settings& settings, int round, W
   return Status::kNumericalError;
 }
 
-/// The status of the whole is that of the island that fared worst.
-int severity(Status status) {
-  switch (status) {
-    case Status::kSolved:
-      return 0;
-    case Status::kStalled:
-      return 1;
-    case Status::kMaxIterations:
-      return 2;
-    case Status::kTimeBudget:
-      return 3;
-    case Status::kInfeasible:
-      return 4;
-    case Status::kNumericalError:
-      return 5;
-  }
-  return 5;
-}
-
 bool is_crowd(const ContactProblem& problem) { return problem.num_dofs() > kCrowdDofs; }
 
 /// The residual that is enough for a crowd; 0: none is one.
@@ -211,25 +195,25 @@ bool has_woken(const Island& island, const IdleContacts& idle) {
 void start_monitors(const ContactProblem& problem, const Settings& settings, const Solution& start, bool warm,
                     bool anew, Workspace::Impl& w) {
   const int count = w.islands.count;
-  double q2 = 0.0, sides2 = 0.0;
-  measure_idle(problem, w.idle, w.islands, q2, sides2);
+  double q2 = 0.0, reach2 = 0.0;
+  measure_idle(problem, w.idle, w.islands, q2, reach2);
   for (int k = 0; k < count; ++k) {
     q2 += w.islands.islands[k].q_norm * w.islands.islands[k].q_norm;
-    sides2 += w.islands.islands[k].sides2;
+    reach2 += w.islands.islands[k].reach2;
   }
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
     const Contact& c = problem.contacts[i];
     if (!w.idle.has(i) && is_inert(problem, c)) q2 += c.e.squaredNorm();
   }
   const double total = std::max(1, problem.num_contacts() + problem.num_scalar_rows());
-  w.clock.natural_scale = 1.0 / natural_map_unit(q2, sides2);
+  w.clock.natural_scale = 1.0 / natural_map_unit(q2, reach2);
   w.clock.residual_scale = 1.0 / total;
   w.clock.parts.assign(count, {});
   const double enough = enough_of(problem, settings), resting = resting_map(problem) * enough;
   for (int k = 0; k < count; ++k) {
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
-    const double share = natural_map_unit(std::max(island.q_norm * island.q_norm, q2 / count), island.sides2);
+    const double share = natural_map_unit(std::max(island.q_norm * island.q_norm, q2 / count), island.reach2);
     const double speed = enough > 0.0 && w.start_v.size() > 0 ? contact_speed(island, w.start_v) : 0.0;
     const double loose = std::clamp(kOfSpeed * speed, resting * island.q_norm, kMovingCrowd * enough * island.q_norm);
     const double natural_goal = std::max({0.07 * settings.tol * share, loose, 1e-300});
@@ -300,7 +284,7 @@ void export_solution(const ContactProblem& problem, Workspace::Impl& w, Solution
   for (int k = 0; k < w.islands.count; ++k) {
     const Island& island = w.islands.islands[k];
     IslandScratch& s = *w.scratch[k];
-    if (severity(s.status) > severity(solution.status)) solution.status = s.status;
+    solution.status = worse(solution.status, s.status);
     if (island.degenerate) continue;
     const double* best = s.monitor.best_lambda();
     for (int i = 0; i < island.num_constraints; ++i) {
@@ -343,6 +327,8 @@ void certify(const ContactProblem& problem, const Settings& settings, Workspace:
     sum.natural2 += s.reached.natural2;
     sum.residual2 += s.reached.residual2;
     add_to_certificate(island, s.monitor.best_lambda(), s.final, worst, certificate);
+    certificate.impulse_ratio =
+        std::max(certificate.impulse_ratio, impulse_ratio(island, s.monitor.best_lambda(), w.impulses));
   }
   // What cannot be judged is as bad as can be, so that no comparison takes it for small.
   judged = judged && w.clock.natural_scale > 0.0 && std::isfinite(sum.natural2) && std::isfinite(sum.residual2);
@@ -357,7 +343,9 @@ void certify(const ContactProblem& problem, const Settings& settings, Workspace:
                        solution.status == Status::kTimeBudget;
   if (reached && gave_up && !settings.fixed_iterations) solution.status = Status::kSolved;
   if (!judged && solution.status == Status::kSolved) solution.status = Status::kNumericalError;  // squares overflow
-  if (!certificate.finite) {  // only for data that validate() would have refused
+  w.overdone = solution.status == Status::kSolved && certificate.impulse_ratio > kMostImpulseRatio;
+  if (w.overdone) solution.status = Status::kStalled;  // no proof that there is no other answer
+  if (!certificate.finite) {                           // only for data that validate() would have refused
     solution.v = solution.v.unaryExpr([](double x) { return std::isfinite(x) ? x : 0.0; });
     solution.lambda = solution.lambda.unaryExpr([](double x) { return std::isfinite(x) ? x : 0.0; });
     solution.status = Status::kNumericalError;
@@ -521,9 +509,7 @@ bool hold_islands(Workspace::Impl& w) {
   return any;
 }
 
-}  // namespace
-
-Status solve(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution) {
+void solve_from(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution) {
   Workspace::Impl& w = workspace.impl();
   w.clock.watch.restart();
   w.clock.budget_ms = time_for_methods(settings, w);
@@ -570,6 +556,23 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
   certify(problem, settings, w, solution);
   constexpr double kForget = 0.9;  // per solve, of times that others had
   w.after_ms = std::max(up_ms > 0.0 ? w.clock.watch.elapsed_ms() - up_ms : 0.0, kForget * w.after_ms);
+}
+
+}  // namespace
+
+Status solve(const ContactProblem& problem, const Settings& settings, Workspace& workspace, Solution& solution) {
+  solve_from(problem, settings, workspace, solution);
+  // A squeeze that an earlier step left obeys the law where bodies have no way to go, for ever and for nothing.
+  const double left_ms = settings.budget_ms - solution.info.time_ms;
+  const bool in_time = settings.budget_ms == 0.0 || left_ms > 0.0;
+  if (settings.warm_start && in_time && workspace.impl().overdone) {
+    const int iterations = solution.info.iterations;
+    Settings cold = settings;
+    cold.warm_start = false;
+    if (settings.budget_ms > 0.0) cold.budget_ms = left_ms;
+    solve_from(problem, cold, workspace, solution);
+    solution.info.iterations += iterations;
+  }
   return solution.status;
 }
 

@@ -36,7 +36,7 @@ Status follow(const Island& island, double near, Monitor& monitor, Surrogate& su
     const double natural = monitor.last_natural(), before = path.natural;
     path.natural = natural;
     if (!(natural <= kSliding) || natural > kFall * before) return Status::kStalled;
-    const double unit = natural_map_unit(island.q_norm * island.q_norm, island.sides2);
+    const double unit = natural_map_unit(island.q_norm * island.q_norm, island.reach2);
     if (surrogate.al_residual() < kOfPenalty * natural * unit) return Status::kStalled;
     if (natural < near || monitor.out_of_iterations()) return Status::kMaxIterations;
     if (monitor.expired()) return Status::kTimeBudget;

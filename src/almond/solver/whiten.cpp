@@ -8,24 +8,6 @@
 namespace almond {
 namespace {
 
-/// A = U Uᵀ in place (upper triangle), last column first. False if A is not positive definite.
-bool factor_upper(double* A, int n) {
-  for (int j = n - 1; j >= 0; --j) {
-    double* column = A + static_cast<std::ptrdiff_t>(j) * n;
-    if (!(column[j] > 0.0) || !std::isfinite(column[j])) return false;
-    const double pivot = std::sqrt(column[j]), inverse = 1.0 / pivot;
-    column[j] = pivot;
-    for (int i = 0; i < j; ++i) column[i] *= inverse;
-    for (int k = 0; k < j; ++k) {
-      const double x = column[k];
-      if (x == 0.0) continue;
-      double* other = A + static_cast<std::ptrdiff_t>(k) * n;
-      for (int i = 0; i <= k; ++i) other[i] -= x * column[i];
-    }
-  }
-  return true;
-}
-
 bool is_diagonal(const double* A, int n) {
   for (int c = 0; c < n; ++c) {
     for (int r = 0; r < c; ++r) {
@@ -62,27 +44,6 @@ void solve_upper_transposed(const double* U, int n, bool diagonal, double* x) {
     for (int i = 0; i < k; ++i) sum -= column[i] * x[i];
     x[k] = sum / column[k];
   }
-}
-
-/// Four rows at a time x <- U⁻¹ x: their chains of pivots run side by side. `inverse` holds 1 / U_kk.
-void solve_upper_rows(const double* U, int n, const double* inverse, double* rows, int ld, int count) {
-  int r = 0;
-  for (; r + 4 <= count; r += 4, rows += 4 * ld) {
-    double* __restrict x0 = rows, * __restrict x1 = rows + ld, * __restrict x2 = x1 + ld, * __restrict x3 = x2 + ld;
-    for (int k = n - 1; k >= 0; --k) {
-      if (x0[k] == 0.0 && x1[k] == 0.0 && x2[k] == 0.0 && x3[k] == 0.0) continue;
-      const double* __restrict column = U + static_cast<std::ptrdiff_t>(k) * n;
-      const double v0 = x0[k] *= inverse[k], v1 = x1[k] *= inverse[k], v2 = x2[k] *= inverse[k],
-                   v3 = x3[k] *= inverse[k];
-      for (int i = 0; i < k; ++i) {
-        x0[i] -= v0 * column[i];
-        x1[i] -= v1 * column[i];
-        x2[i] -= v2 * column[i];
-        x3[i] -= v3 * column[i];
-      }
-    }
-  }
-  for (; r < count; ++r, rows += ld) solve_upper(U, n, false, rows);
 }
 
 /// Products of the rows of J with each other, lane by lane: (0,0) (0,1) (0,2) (1,1), and (1,2) (2,2). With `other`, of
@@ -147,6 +108,44 @@ double compute_scalar(const Island& island, const Constraint& c) {
 
 }  // namespace
 
+bool factor_upper(double* A, int n) {
+  for (int j = n - 1; j >= 0; --j) {
+    double* column = A + static_cast<std::ptrdiff_t>(j) * n;
+    if (!(column[j] > 0.0) || !std::isfinite(column[j])) return false;
+    const double pivot = std::sqrt(column[j]), inverse = 1.0 / pivot;
+    column[j] = pivot;
+    for (int i = 0; i < j; ++i) column[i] *= inverse;
+    for (int k = 0; k < j; ++k) {
+      const double x = column[k];
+      if (x == 0.0) continue;
+      double* other = A + static_cast<std::ptrdiff_t>(k) * n;
+      for (int i = 0; i <= k; ++i) other[i] -= x * column[i];
+    }
+  }
+  return true;
+}
+
+// Four rows at a time: their chains of pivots run side by side.
+void solve_upper_rows(const double* U, int n, const double* inverse, double* rows, int ld, int count) {
+  int r = 0;
+  for (; r + 4 <= count; r += 4, rows += 4 * ld) {
+    double* __restrict x0 = rows, * __restrict x1 = rows + ld, * __restrict x2 = x1 + ld, * __restrict x3 = x2 + ld;
+    for (int k = n - 1; k >= 0; --k) {
+      if (x0[k] == 0.0 && x1[k] == 0.0 && x2[k] == 0.0 && x3[k] == 0.0) continue;
+      const double* __restrict column = U + static_cast<std::ptrdiff_t>(k) * n;
+      const double v0 = x0[k] *= inverse[k], v1 = x1[k] *= inverse[k], v2 = x2[k] *= inverse[k],
+                   v3 = x3[k] *= inverse[k];
+      for (int i = 0; i < k; ++i) {
+        x0[i] -= v0 * column[i];
+        x1[i] -= v1 * column[i];
+        x2[i] -= v2 * column[i];
+        x3[i] -= v3 * column[i];
+      }
+    }
+  }
+  for (; r < count; ++r, rows += ld) solve_upper(U, n, false, rows);
+}
+
 void whiten(Island& island, std::vector<double>& scratch) {
   for (Node& node : island.nodes) {
     double* U = &island.U[node.U_begin];
@@ -198,8 +197,12 @@ void compute_delassus(Island& island, std::vector<double>& scratch) {
   island.q.resize(island.rows);
   scratch.resize(std::max<std::size_t>(scratch.size(), island.side_rows));
   multiply_J(island, island.b.data(), scratch.data());
-  island.sides2 = 0.0;
-  for (int r = 0; r < island.side_rows; ++r) island.sides2 += scratch[r] * scratch[r];
+  island.reach2 = 0.0;
+  for (const Node& node : island.nodes) {
+    const double energy2 = MapConstVec(&island.b[node.v_begin], node.ld).squaredNorm();
+    const double rows2 = MapConstVec(&island.J[node.J_begin], node.side_rows * node.ld).squaredNorm();
+    island.reach2 += energy2 * rows2;
+  }
   gather_sides(island, scratch.data(), true, island.q.data());
   double q2 = 0.0, b2 = 0.0;
   for (double x : island.q) q2 += x * x;
