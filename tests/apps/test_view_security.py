@@ -111,6 +111,57 @@ def test_requests_have_a_size_and_a_time(view):
     assert ask(view)[0] == 200
 
 
+@pytest.mark.parametrize("size", [9_000, 80_000, 81_920, 100_000, 500_000])
+@pytest.mark.parametrize("line, status", [("GET /{} HTTP/1.1\r\n{}", 414), ("GET /?token={} HTTP/1.1\r\n{}", 414), ("{} / HTTP/1.1\r\n{}", 414), ("GET / HTTP/1.1\r\n{1}X-Long: {0}\r\n", 400)])
+def test_what_is_too_long_gets_an_answer(view, line, status, size):
+    """In one go, and by somebody who waits before the end of the line: the answer arrives whole, and the connection is closed, not reset."""
+    request = line.format("x" * size, f"Host: 127.0.0.1:{view}\r\n").encode() + b"\r\n"
+    for pieces in ([request], [request[: size // 2]], [request[:100], request[100:]]):
+        if pieces == [request[: size // 2]] and (status != 414 or size < 20_000):
+            continue  # what may yet be short enough is waited for
+        with socket.create_connection(("127.0.0.1", view), timeout=20) as connection:
+            for piece in pieces:
+                connection.sendall(piece)
+            answer = b""
+            while piece := connection.recv(65536):  # a reset would be an error here
+                answer += piece
+        assert answer.startswith(f"HTTP/1.1 {status} ".encode()) and answer.endswith(b"\n") and answer.count(b"\r\n\r\n") == 1
+
+
+@pytest.mark.parametrize("kind, status", [
+    ("application/json", 200), ("Application/JSON", 200), ("application/json; charset=utf-8", 200), ("application/json ;charset=utf-8", 200),
+    ("application/jsonx", 415), ("application/json-seq", 415), ("application/json+xml", 415), ("application/json/x", 415), ("application/json, text/plain", 415),
+    ("text/plain, application/json", 415), ("text/plain; application/json", 415), ("x application/json", 415), ("", 415), (";application/json", 415), ("application/json\0", 400),
+    ("application/json\0text/plain", 400), ("\0application/json", 400), ("application/json\x01", 400), ("application/json\x7f", 400), ("application/json\rX: y", 400)])
+def test_only_json_is_taken_for_json(view, kind, status):
+    """Browsers let pages of other sites send a few types without asking; JSON, and nothing that begins like it, is not among them."""
+    head = f"POST /api/command HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\nConnection: close\r\nContent-Length: 15\r\nContent-Type: {kind}\r\n\r\n"
+    assert raw(view, head.encode() + b'{"type":"step"}').startswith(f"HTTP/1.1 {status} ".encode())
+
+
+@pytest.mark.parametrize("body", [b'{"type":"step"}\0', b'{"type":"step"}\0x', b'\0{"type":"step"}', b'{"type":"step\0"}', b"\0", b'{"type":"step","type":"reset"}', b'{"type":"step"}{"type":"step"}'])
+def test_bodies_are_read_to_their_end(view, body):
+    """A NUL does not end a text, and of two fields neither is chosen."""
+    head = f"POST /api/command HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\nConnection: close\r\nContent-Length: {len(body)}\r\nContent-Type: application/json\r\n\r\n"
+    answer = raw(view, head.encode() + body)
+    assert answer.startswith(b"HTTP/1.1 400 ") and answer.split(b"\r\n\r\n")[1].startswith(b"command"), answer
+
+
+@pytest.mark.parametrize("where", ["GET /\0 HTTP/1.1", "GET / HTTP/1.1\0", "\0GET / HTTP/1.1", "GET /\x01 HTTP/1.1", "GET /\r HTTP/1.1", "GET / HTTP/1.1\r\nA: b\0", "GET / HTTP/1.1\r\nA: b\x1bc",
+                                   "GET / HTTP/1.1\r\nA: b\rc", "GET / HTTP/1.1\r\nCookie: a=b\0"])
+def test_control_characters_are_refused(view, where):
+    answer = raw(view, f"{where}\r\nHost: 127.0.0.1:{view}\r\nConnection: close\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.1 400 ") and answer.endswith(b"\r\n\r\n" + UNREADABLE.encode())
+
+
+@pytest.mark.parametrize("name, value", [("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "identity"), ("Content-Encoding", "gzip"), ("Cookie", "a=b"), ("Sec-Fetch-Mode", "navigate")])
+def test_headers_that_are_refused_or_kept_come_once_too(view, name, value):
+    for names in ((name, name), (name, name.lower()), (name.upper(), name)):
+        lines = "".join(f"{n}: {value}\r\n" for n in names)
+        answer = raw(view, f"POST /api/command HTTP/1.1\r\nHost: 127.0.0.1:{view}\r\nConnection: close\r\nContent-Type: application/json\r\n{lines}Content-Length: 15\r\n\r\n".encode() + b'{"type":"step"}')
+        assert answer.startswith(b"HTTP/1.1 400 ") and answer.endswith(f"\r\n\r\n{name}: expected once\n".encode()), answer
+
+
 @pytest.mark.parametrize("name", ["Host", "Origin", "Authorization", "Content-Type", "Content-Length", "Sec-Fetch-Site"])
 def test_headers_that_decide_come_once(view, name):
     """Of two, whoever else reads the request may go by the other: neither order is heard, nor twice the right one."""
@@ -449,6 +500,16 @@ def replay(tmp_path_factory):
     text = page.read_text()
     begin = text.index(OPEN)
     return text, text[begin:text.index(CLOSE, begin) + len(CLOSE)]
+
+
+def test_pages_carry_the_licences_of_what_they_contain(replay, view):
+    """The live page, and replays that are sent to others: three.js' notice with its permission, and our own."""
+    licence = ROOT / "viewer/node_modules/three/LICENSE"
+    texts = [ROOT / "LICENSE", *([licence] if licence.exists() else [])]
+    for page in (replay[0], ask(view)[2].decode()):
+        for text in texts:
+            assert text.read_text(encoding="utf-8").strip() in page, text
+        assert "Permission is hereby granted, free of charge" in page and "three.js authors" in page
 
 
 def foreign(block):

@@ -5,13 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "almond/base/types.hpp"
+#include "almond/view/camera.hpp"
 
 namespace almond {
-
-struct Camera {
-  Vec3 position = Vec3::Zero(), target = Vec3::Zero();  // world [m]
-};
 
 inline constexpr int kMostVideoFrames = 100000;
 

@@ -10,6 +10,7 @@
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
+#include "almond/load/json_fields.hpp"
 
 namespace almond {
 namespace {
@@ -45,7 +46,7 @@ void check_fields(const Json& json, std::initializer_list<std::string_view> know
 }  // namespace
 
 Command parse_command(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json<Json>(text, "command");
   require(json.is_object() && json.contains("type") && json["type"].is_string(),
           "command: expected a JSON object with a \"type\"");
   static const std::map<std::string, Command::Kind> kKinds = {

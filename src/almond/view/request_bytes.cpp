@@ -10,6 +10,7 @@
 namespace almond {
 namespace {
 
+constexpr std::size_t kLongestLine = 8192 + 1;  // bytes: one more than the library takes, which then answers 414
 constexpr int kSlowestWriteMs = 5000;
 constexpr std::chrono::milliseconds kHearOut{500};
 
@@ -22,12 +23,18 @@ int left_ms(Slots::Time began, std::chrono::milliseconds all) {
 }  // namespace
 
 bool HeadCheck::pass(std::string_view bytes) {
-  return part_ == Part::kBody || std::all_of(bytes.begin(), bytes.end(), [this](char c) { return take(c); });
+  if (part_ == Part::kBody) return true;
+  refused_ = refused_ || !std::all_of(bytes.begin(), bytes.end(), [this](char c) { return take(c); });
+  return !refused_;
 }
 
 bool HeadCheck::take(char c) {
   const char before = std::exchange(last_, c);
   if (part_ == Part::kBody) return true;
+  if (part_ == Part::kRequestLine && ++count_ > kLongestLine) return false;
+  // A return is half of the end of a line; a NUL ends texts early for some who read them.
+  const bool control = (c >= '\0' && c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == 0x7f;
+  if (control || (before == '\r' && c != '\n')) return false;
   if (part_ == Part::kName && (c == '\r' || before == '\r')) {  // the empty line
     if (c == '\n') part_ = Part::kBody;
     return before == (c == '\n' ? '\r' : '\n');
@@ -76,7 +83,7 @@ void hear_out(int socket, Slots& slots) {
   ::shutdown(socket, SHUT_WR);
   std::array<char, 4096> nowhere;
   const Slots::Time began = std::chrono::steady_clock::now();
-  for (std::size_t total = 0; total < kLargestRequest;) {
+  for (std::size_t total = 0; total < kMostHeard;) {
     if (!slots.wait(socket, POLLIN, began, left_ms(began, kHearOut))) return;
     const ssize_t count = recv(socket, nowhere.data(), nowhere.size(), 0);
     if (count <= 0) return;

@@ -17,22 +17,29 @@ namespace almond {
 
 inline constexpr std::size_t kLargestCommand = 65536;                    // bytes
 inline constexpr std::size_t kLargestRequest = kLargestCommand + 16384;  // bytes, with all headers
+inline constexpr std::size_t kMostHeard = 1 << 20;                       // bytes of a refused one that are taken
 inline constexpr std::chrono::seconds kSlowestRequest{10};               // from its first byte to its last
 
 /// Reads a request's head along. Refused is what the library would leave out without a word, so that others may read
-/// the request differently: lines that are no `Name: value`, folded ones and spaces before the colon among them. So is
-/// Range: the library takes several MB of stack to read one, and answers it in memory, each of its parts anew.
+/// the request differently: lines that are no `Name: value`, folded ones, spaces before the colon and control
+/// characters among them. So is Range: the library takes several MB of stack to read one, and answers it in memory,
+/// each of its parts anew.
 class HeadCheck {
  public:
   /// False where the head is refused.
   bool pass(std::string_view bytes);
+  [[nodiscard]] bool is_refused() const { return refused_; }
+  /// Whether the first line has not ended yet.
+  [[nodiscard]] bool is_in_request_line() const { return part_ == Part::kRequestLine; }
 
  private:
   bool take(char c);
 
   enum class Part { kRequestLine, kName, kValue, kBody } part_ = Part::kRequestLine;
-  std::string name_;  // in small letters
+  std::string name_;       // in small letters
+  std::size_t count_ = 0;  // of the first line
   char last_ = '\0';
+  bool refused_ = false;
 };
 
 class RequestBytes {

@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <optional>
@@ -73,9 +75,14 @@ class Connection : public httplib::Stream {
   [[nodiscard]] socket_t socket() const { return INVALID_SOCKET; }
 
  protected:
-  /// What was read, or -1 where the head has what is refused.
-  ssize_t judge(const char* bytes, ssize_t count) {
-    return count <= 0 || head_.pass({bytes, static_cast<std::size_t>(count)}) ? count : -1;
+  /// What was read, or -1 where the head has what is refused. In its first line that becomes a mark, and the request
+  /// ends there: the library answers a line that it cannot understand, and none that it cannot read.
+  ssize_t judge(char* bytes, ssize_t count) {
+    const bool ended = head_.is_refused();
+    if (count <= 0 || head_.pass({bytes, static_cast<std::size_t>(count)})) return count;
+    if (!head_.is_in_request_line()) return -1;
+    std::fill_n(bytes, count, '?');
+    return ended ? 0 : count;
   }
 
  private:
@@ -238,7 +245,8 @@ struct Server::Impl {
       return false;
     };
     // Whoever else reads such a request may go by the other one of the two.
-    for (const char* once : {"Host", "Origin", "Authorization", "Content-Type", "Content-Length", "Sec-Fetch-Site"})
+    for (const char* once : {"Host", "Origin", "Authorization", "Cookie", "Content-Type", "Content-Length",
+                             "Content-Encoding", "Transfer-Encoding", "Sec-Fetch-Site", "Sec-Fetch-Mode"})
       if (request.get_header_value_count(once) > 1) return refuse(400, std::string(once) + ": expected once\n");
     const std::string named = request.get_header_value("Host"), origin = request.get_header_value("Origin");
     if (!names_us(named))
@@ -268,6 +276,14 @@ struct Server::Impl {
                     "Content-Encoding " + quote(request.get_header_value("Content-Encoding")) + ": expected none\n");
     const int wrong = judge_length(request);
     return wrong == 0 || refuse(wrong, reason_of(wrong));
+  }
+
+  /// application/json, with or without parameters; a type that only begins so is another one.
+  [[nodiscard]] static bool is_json(std::string type) {
+    type.erase(std::min(type.find(';'), type.size()));
+    type.erase(type.find_last_not_of(" \t") + 1);
+    std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::tolower(c); });
+    return type == "application/json";
   }
 
   template <class Question>
@@ -365,7 +381,7 @@ struct Server::Impl {
     });
     server.Post("/api/command", [this](const httplib::Request& request, httplib::Response& response) {
       // Other origins may post forms and plain text without asking; JSON they may not.
-      if (request.get_header_value("Content-Type").rfind("application/json", 0) != 0) {
+      if (!is_json(request.get_header_value("Content-Type"))) {
         response.status = 415;
         response.set_content("expected application/json\n", "text/plain");
         return;
