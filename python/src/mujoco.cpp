@@ -40,11 +40,13 @@ void add_mujoco(nb::module_& m) {
       .def(
           "assemble",
           [](MujocoSolver& s, nb::handle data, const Column<double>& derivative, const Column<double>& free_velocity,
-             double dt, bool looked_ahead, bool damped, bool sleeps, bool pyramidal, bool sparse, double common) {
-            assemble(s, data, derivative, free_velocity, {dt, looked_ahead, damped, sleeps, pyramidal, sparse, common});
+             double dt, bool looked_ahead, bool damped, bool sleeps, bool pyramidal, bool sparse, bool judges,
+             double common) {
+            assemble(s, data, derivative, free_velocity,
+                     {dt, looked_ahead, damped, sleeps, pyramidal, sparse, judges, common});
           },
-          nb::arg("data"), nb::arg("derivative"), nb::arg("free_velocity"), nb::kw_only(), nb::arg("dt"),
-          nb::arg("looked_ahead"), nb::arg("damped"), nb::arg("sleeps"), nb::arg("pyramidal"), nb::arg("sparse"),
+          nb::arg("data"), nb::arg("derivative"), nb::arg("free_velocity"), nb::arg("dt"), nb::arg("looked_ahead"),
+          nb::arg("damped"), nb::arg("sleeps"), nb::arg("pyramidal"), nb::arg("sparse"), nb::arg("judges"),
           nb::arg("common"))
       .def("solve", &solve_step, nb::arg("warm") = true)
       .def("write", &write)
@@ -66,6 +68,15 @@ void add_mujoco(nb::module_& m) {
             return deepest;
           },
           "Deepest overlap at the start of the step [m].")
+      .def_prop_ro(
+          "opening",
+          [](MujocoSolver& s) {
+            double widest = 0.0;
+            for (const Origin& origin : s.origins)
+              if (origin.key_a == -1) widest = std::max(widest, std::abs(origin.gap));
+            return widest;
+          },
+          "Largest error of an equality at the start of the step [m, rad].")
       .def("problem", [](MujocoSolver& s) {
         ContactProblem problem = s.problem;
         problem.validate();

@@ -6,6 +6,7 @@
 //   bind -> widen -> (MuJoCo looks for contacts) -> narrow -> assemble -> solve_step -> write
 
 #include "almond/solver/certificate.hpp"
+#include "almond/solver/independent.hpp"
 #include "parts.hpp"
 
 namespace almond::python {
@@ -64,6 +65,8 @@ struct Origin {
   int normal = -1;   // of spin and rolling: where the impulse of the contact's normal is
   std::int64_t key_a = 0, key_b = 0, key_c = 0;  // by which the next step finds it again
   double gap = 0.0;                              // [m, rad]
+  double correction = 0.0;                       // the part of e that takes an overlap or an error back [m/s, rad/s]
+  bool follows = false;                          // an equality that ties a body to a mocap body
   double scale = 1.0;                            // of contacts mu2 / mu1, of spin and rolling friction its coefficient
   double mu1 = 1.0;
 };
@@ -94,8 +97,42 @@ struct Bound {
   const double *damping = nullptr, *dampingpoly = nullptr;
   int poly = 0;
   const double *qvel = nullptr, *cvel = nullptr, *force = nullptr;
+  const int *eq_type = nullptr, *eq_objtype = nullptr, *eq_obj1 = nullptr, *eq_obj2 = nullptr, *site_body = nullptr;
+  const int* body_mocap = nullptr;
+  const double* joint_stiffness = nullptr;
+  const int *body_parent = nullptr, *body_dof = nullptr, *body_dofs = nullptr, *joint_q = nullptr;
+  int eq_stride = 0;  // numbers of an equality in eq_data
+  const double *eq_data = nullptr, *qpos0 = nullptr, *qpos = nullptr, *cdof_dot = nullptr;
+  const double *body_position = nullptr, *body_rotation = nullptr, *site_position = nullptr, *site_rotation = nullptr;
+  Mat6X acceleration;  // (bodies) [angular; linear] at v̇ = 0, at the centres of mass of their trees
   const int* awake = nullptr;
   double *qfrc_constraint = nullptr, *qacc = nullptr;
+};
+
+/// Scratch of take_back.
+struct Repair {
+  struct Row {
+    double r = 0.0;  // J v + e [m/s]
+    double rho = 0.0, lambda = 0.0, W = 0.0;
+    double stubborn = 1.0;  // 1, or by how much softer it is
+    bool both = false;      // an equality
+    int closure = -1;       // rows of one closure and unit share it
+  };
+  struct Side {
+    int row = 0, subsystem = 0;
+    int J = 0;  // into the problem's J_pool
+    int Z = 0;
+  };
+  struct Factor {
+    int subsystem = 0, U = 0;
+  };
+  std::vector<Row> rows;
+  std::vector<Side> sides;  // by subsystem
+  std::vector<Factor> factors;
+  std::vector<double> U, Z, inverse;
+  VecX resistance;  // (dofs) of joints to being moved apart from time [kg, kg m²]
+  VecX x, u, y, g, d, p, residual, Zp, Hp;
+  double goal = 0.0;
 };
 
 struct MujocoSolver {
@@ -116,6 +153,9 @@ struct MujocoSolver {
   std::vector<Origin> origins;
   std::vector<int> hard, equality, bounded, cones;  // into origins, in the order of λ
   std::vector<Memory> memory;
+  std::vector<int> closure;  // (equalities) rows of one of MuJoCo's and of one unit share a number
+  IndependenceWorkspace independence;
+  Repair repair;
 };
 
 /// Arrays of an MjModel and its MjData that stay where they are; for another model or data, again.
@@ -136,14 +176,28 @@ struct StepFacts {
   bool sleeps = false;       // some trees may be asleep
   bool pyramidal = true;     // rows of contacts are edges of pyramids
   bool sparse = false;       // J is
+  bool judges = false;       // forces of others: every equality has its row
   double common = -1.0;      // see list_constraints
 };
+
+/// Whether an equality ties a body to what is moved from outside.
+[[nodiscard]] bool follows_mocap(const Bound& bound, const Origin& equality);
+/// A number that rows of one equality and unit share.
+[[nodiscard]] int closure_of(const Bound& bound, const Origin& equality);
+/// Adds to the biases of equalities how their rows turn within the step, dt/2 J̇v, so that loops stay closed to third
+/// order.
+void set_curvatures(MujocoSolver& s);
+/// Makes the equalities soft by a millionth, those that say nothing of their own left out (solver/independent.hpp).
+void soften_loops(MujocoSolver& s);
 
 /// The contact problem of the constraints in an MjData. `derivative` is MuJoCo's qDeriv and `free_velocity` its next
 /// velocity without constraints; both are empty for Euler's method.
 void assemble(MujocoSolver& s, nb::handle data, const Column<double>& derivative, const Column<double>& free_velocity,
               const StepFacts& facts);
 
+/// `moved` from the answer: overlaps and errors of loops are taken back by positions alone, without friction, and where
+/// they contradict each other by a compromise.
+void take_back(MujocoSolver& s);
 /// False where the numbers that came in are not finite: then nothing was solved.
 bool solve_step(MujocoSolver& s, bool warm);
 /// Into efc_force, qfrc_constraint and qacc.

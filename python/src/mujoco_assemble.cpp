@@ -10,9 +10,21 @@ namespace {
 
 enum Kind : int { kEquality, kFrictionDof, kFrictionTendon, kLimitJoint, kLimitTendon, kContact };  // mjtConstraint
 
-constexpr double kMaxCorrection = 0.5;  // speed at which an overlap is removed, at most [m/s, rad/s]
+bool is_limit(int kind) { return kind == kLimitJoint || kind == kLimitTendon; }
 
-double approach(double gap, double dt) { return std::max(gap / dt, -kMaxCorrection); }
+constexpr double kMaxCorrection = 0.5;  // speed at which an overlap or an error is removed, at most [m/s, rad/s]
+
+/// The bias of a contact or limit, and what of it is a correction.
+double approach(Origin& origin, double dt) {
+  const double bias = std::max(origin.gap / dt, -kMaxCorrection);
+  origin.correction = std::min(bias, 0.0);
+  return bias;
+}
+
+/// The same of an equality.
+double close(Origin& origin, double dt) {
+  return origin.correction = std::clamp(origin.gap / dt, -kMaxCorrection, kMaxCorrection);
+}
 
 void require_size(std::size_t size, std::size_t expected, const char* name) {
   if (size < expected)
@@ -125,17 +137,22 @@ void add_friction_row(MujocoSolver& s, const Constraint& constraint, int efc, in
   }
 }
 
-/// MjData.contact.
+/// MjData.contact; its arrays only where there are some, since each takes half a microsecond to get.
 struct ContactArrays {
-  explicit ContactArrays(nb::handle contact)
-      : address(array_of<Column<int>>(contact, "efc_address")),
-        dim(array_of<Column<int>>(contact, "dim")),
-        dist(array_of<Strided>(contact, "dist")),
-        includemargin(array_of<Column<double>>(contact, "includemargin")),
-        friction(array_of<Table<double>>(contact, "friction")),
-        surfacevel(array_of<Table<double>>(contact, "surfacevel")),
-        geom(array_of<Table<int>>(contact, "geom")) {}
+  explicit ContactArrays(nb::handle data) : count(nb::cast<int>(data.attr("ncon"))) {
+    if (count == 0) return;
+    const nb::object contact(data.attr("contact"));
+    address = array_of<Column<int>>(contact, "efc_address");
+    dim = array_of<Column<int>>(contact, "dim");
+    dist = array_of<Strided>(contact, "dist");
+    includemargin = array_of<Column<double>>(contact, "includemargin");
+    friction = array_of<Table<double>>(contact, "friction");
+    surfacevel = array_of<Table<double>>(contact, "surfacevel");
+    geom = array_of<Table<int>>(contact, "geom");
+    count = static_cast<int>(address.shape(0));
+  }
 
+  int count = 0;
   Column<int> address, dim;
   Strided dist;
   Column<double> includemargin;
@@ -143,14 +160,20 @@ struct ContactArrays {
   Table<int> geom;
 };
 
-/// MjData.efc_*, but for J: a row per constraint.
+/// MjData.efc_*, but for J: a row per constraint. Margins only where something has one, losses likewise.
 struct ConstraintArrays {
   explicit ConstraintArrays(nb::handle data)
       : type(array_of<Column<int>>(data, "efc_type")),
         id(array_of<Column<int>>(data, "efc_id")),
-        pos(array_of<Column<double>>(data, "efc_pos")),
-        margin(array_of<Column<double>>(data, "efc_margin")),
-        loss(array_of<Column<double>>(data, "efc_frictionloss")) {}
+        pos(array_of<Column<double>>(data, "efc_pos")) {
+    bool limits = false, frictions = false;
+    for (int i = 0; i < static_cast<int>(type.shape(0)); ++i) {
+      limits = limits || is_limit(at(type, i));
+      frictions = frictions || at(type, i) == kFrictionDof || at(type, i) == kFrictionTendon;
+    }
+    if (limits) margin = array_of<Column<double>>(data, "efc_margin");
+    if (frictions) loss = array_of<Column<double>>(data, "efc_frictionloss");
+  }
 
   Column<int> type, id;
   Column<double> pos, margin, loss;
@@ -169,6 +192,14 @@ Sparse find_rows(nb::handle data, bool sparse, std::size_t rows, int n) {
           array_of<Column<int>>(data, "efc_J_colind").data(), n};
 }
 
+/// Whether a normal or a limit is more than rounding: an impulse along it moves something.
+template <class Constraint>
+bool has_lever(const ContactProblem& p, const Constraint& constraint, int row) {
+  for (int k = 0; k < constraint.num_sides; ++k)
+    if (p.J(constraint.sides[k], row + 1).row(row).cwiseAbs().maxCoeff() > kNoLever) return true;
+  return false;
+}
+
 void add_cone(MujocoSolver& s, Origin& origin, const ContactArrays& c) {
   Contact contact;
   if (!add_sides(s, origin, 3, contact)) return;
@@ -176,11 +207,12 @@ void add_cone(MujocoSolver& s, Origin& origin, const ContactArrays& c) {
   const double mu2 = at(c.friction, k, 1);
   contact.mu = origin.mu1 = at(c.friction, k, 0);
   origin.scale = mu2 / origin.mu1;  // an ellipse becomes a circle when t2 is measured in other units
-  contact.e = Vec3(at(c.surfacevel, k, 0), at(c.surfacevel, k, 1) * origin.scale, approach(origin.gap, s.dt));
+  contact.e = Vec3(at(c.surfacevel, k, 0), at(c.surfacevel, k, 1) * origin.scale, approach(origin, s.dt));
   add_friction_row(s, contact, origin.efc, 1, 1.0, origin.mu1, 0);
   add_friction_row(s, contact, origin.efc, 2, origin.scale, mu2, 1);
   add_row(s, contact, origin.efc, s.pyramidal ? 0.5 : 1.0, 2);
   if (s.pyramidal) add_row(s, contact, origin.efc + 1, 0.5, 2);
+  if (!has_lever(s.problem, contact, 2)) return;
   origin.first = 3 * s.problem.num_contacts();
   s.problem.contacts.push_back(contact);
 }
@@ -193,6 +225,7 @@ void add_scalar(MujocoSolver& s, Origin& origin, std::vector<Row>& pool, double 
     add_friction_row(s, row, origin.efc, origin.roll, 1.0, at(c.friction, origin.contact, origin.roll - 1), 0);
   } else {
     add_row(s, row, origin.efc, 1.0, 0);
+    if (origin.contact >= 0 && !has_lever(s.problem, row, 0)) return;
   }
   row.e = e;
   row.limit = limit;
@@ -203,7 +236,7 @@ void add_scalar(MujocoSolver& s, Origin& origin, std::vector<Row>& pool, double 
 /// The kinds and gaps of all constraints, from MuJoCo's arrays. What made margins wider is taken off again: `common` of
 /// all contacts, or if that is negative, what the geoms were given.
 void list_constraints(MujocoSolver& s, const ConstraintArrays& all, double common, const ContactArrays& c) {
-  const int rows = static_cast<int>(all.type.shape(0)), contacts = static_cast<int>(c.address.shape(0));
+  const int rows = static_cast<int>(all.type.shape(0));
   s.origins.clear();
   for (int i = 0; i < rows; ++i) {
     const int kind = at(all.type, i);
@@ -215,13 +248,13 @@ void list_constraints(MujocoSolver& s, const ConstraintArrays& all, double commo
     const bool same =
         !s.origins.empty() && s.origins.back().key_a == origin.key_a && s.origins.back().key_b == origin.key_b;
     origin.key_c = same ? s.origins.back().key_c + 1 : 0;
-    const bool limit = kind == kLimitJoint || kind == kLimitTendon;
+    const bool limit = is_limit(kind);
     const Bound::Margin& kin = kind == kLimitJoint ? s.bound.joints : s.bound.tendons;
     const double ahead = limit && at(all.id, i) < kin.size ? kin.extra[at(all.id, i)] : 0.0;
     origin.gap = limit ? at(all.pos, i) - (at(all.margin, i) - ahead) : kind == kEquality ? at(all.pos, i) : 0.0;
     s.origins.push_back(origin);
   }
-  for (int k = 0; k < contacts; ++k) {
+  for (int k = 0; k < c.count; ++k) {
     if (at(c.address, k) < 0) continue;
     const int dim = at(c.dim, k);
     Origin origin;
@@ -272,10 +305,11 @@ void add_constraints(MujocoSolver& s, const ConstraintArrays& all, const Contact
       cone = i;
       note(s.cones);
     } else if (origin.contact >= 0 || at(all.type, origin.efc) >= kLimitJoint) {
-      add_scalar(s, origin, p.hard, approach(origin.gap, s.dt), kInfinity, c);
+      add_scalar(s, origin, p.hard, approach(origin, s.dt), kInfinity, c);
       note(s.hard);
     } else if (at(all.type, origin.efc) == kEquality) {
-      add_scalar(s, origin, p.equality, std::clamp(origin.gap / s.dt, -kMaxCorrection, kMaxCorrection), kInfinity, c);
+      origin.follows = follows_mocap(s.bound, origin);
+      add_scalar(s, origin, p.equality, close(origin, s.dt), kInfinity, c);
       note(s.equality);
     } else {
       add_scalar(s, origin, p.bounded, 0.0, s.dt * at(all.loss, origin.efc), c);
@@ -335,7 +369,7 @@ void assemble(MujocoSolver& s, nb::handle data, const Column<double>& derivative
               const StepFacts& facts) {
   const Busy busy(s.busy, "this stepper");
   const ConstraintArrays constraints(data);
-  const ContactArrays contacts(nb::object(data.attr("contact")));
+  const ContactArrays contacts(data);
   const bool implicit = derivative.shape(0) > 0;
   if (implicit) require_size(derivative.shape(0), static_cast<std::size_t>(s.bound.derivatives), "qDeriv");
   if (implicit) require_size(free_velocity.shape(0), static_cast<std::size_t>(s.bound.n), "qvel");
@@ -353,6 +387,8 @@ void assemble(MujocoSolver& s, nb::handle data, const Column<double>& derivative
   set_smooth(s, facts.damped, implicit ? derivative.data() : nullptr, implicit ? free_velocity.data() : nullptr,
              facts.sleeps);
   add_constraints(s, constraints, contacts);
+  set_curvatures(s);
+  if (!facts.judges) soften_loops(s);
 }
 
 }  // namespace almond::python

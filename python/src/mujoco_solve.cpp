@@ -66,18 +66,29 @@ void solve_with_limits(MujocoSolver& s, Solution& answer) {
   }
 }
 
-/// What moves bodies apart is no speed: it counts for positions only, and the velocities that are kept are those of the
-/// same problem without it. False if there is nothing to be moved apart.
-bool drop_corrections(MujocoSolver& s) {
-  bool some = false;
-  const auto drop = [&](double& e, bool both) {
-    some = some || e < -kNoticeable || (both && e > kNoticeable);
-    if (e < 0.0 || both) e = 0.0;
-  };
-  for (Contact& contact : s.problem.contacts) drop(contact.e[2], false);
-  for (Row& row : s.problem.hard) drop(row.e, false);
-  for (Row& row : s.problem.equality) drop(row.e, true);
-  return some;
+/// The bias of a constraint; of a contact, of its normal.
+double& bias_of(ContactProblem& p, int first) {
+  if (first < 3 * p.num_contacts()) return p.contacts[first / 3].e[2];
+  first -= 3 * p.num_contacts();
+  for (std::vector<Row>* rows : {&p.hard, &p.soft, &p.equality}) {
+    if (first < static_cast<int>(rows->size())) return (*rows)[first].e;
+    first -= static_cast<int>(rows->size());
+  }
+  return p.bounded[first].e;
+}
+
+/// What moves bodies apart or closes loops is no speed: it counts for positions only, and the velocities that are kept
+/// are those of the same problem without it. What follows a mocap body does so with real velocities, but for `all`.
+void drop_corrections(MujocoSolver& s, bool all) {
+  for (const Origin& origin : s.origins)
+    if (origin.first >= 0 && origin.correction != 0.0 && (all || !origin.follows))
+      bias_of(s.problem, origin.first) -= origin.correction;
+}
+
+bool has_corrections(const MujocoSolver& s) {
+  return std::any_of(s.origins.begin(), s.origins.end(), [](const Origin& o) {
+    return o.first >= 0 && !o.follows && std::abs(o.correction) > kNoticeable;
+  });
 }
 
 bool all_finite(const ContactProblem& p) {
@@ -124,15 +135,10 @@ bool solve_step(MujocoSolver& s, bool warm) {
   s.workspace.forget_penalties();  // the same state gives the same bits, whatever was solved before
   s.solution.v = Eigen::Map<const VecX>(s.bound.qvel, s.bound.n);
   recall(s, s.solution);
+  s.corrects = has_corrections(s);
+  if (s.corrects) drop_corrections(s, false);
   solve_with_limits(s, s.solution);
-  s.moved.v = s.solution.v;
-  const bool moves = s.solution.status == Status::kSolved;
-  s.corrects = drop_corrections(s);
-  if (s.corrects) {
-    if (!moves) recall(s, s.solution);
-    solve_with_limits(s, s.solution);
-    if (!moves) s.moved.v = s.solution.v;  // nothing can be moved apart: opposed overlaps
-  }
+  if (s.corrects) take_back(s);
   remember(s);
   return true;
 }
@@ -179,7 +185,7 @@ Certificate certify(MujocoSolver& s, const Column<double>& efc_force, const Tabl
   const Busy busy(s.busy, "this stepper");
   Solution given;
   given.lambda = read_forces(s, efc_force, friction);
-  drop_corrections(s);
+  drop_corrections(s, true);
   set_limits(s, given);
   return make_certificate(s.problem, compute_velocity(s.problem, given.lambda), given.lambda);
 }

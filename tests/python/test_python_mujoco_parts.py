@@ -93,7 +93,7 @@ def test_sparse_dense_cones_and_flags_are_one_problem():
     for jacobian, flag in (("dense", ""), ("sparse", ""), ("dense", 'warmstart="disable"'), ("sparse", 'island="disable"')):
         for cone in ("pyramidal", "elliptic"):
             model, data = load(PILE, jacobian=jacobian, cone=cone, flag=flag)
-            run(model, data, 0.3)
+            run(model, data, 0.29)  # a box lands on the pile next, and the law has two answers
             ends.append(data.qpos.copy())
     for end in ends[1:]:
         np.testing.assert_allclose(end, ends[0], atol=1e-6)
