@@ -24,6 +24,9 @@ struct Understood {
 /// Reads the arguments (without the program's name) and runs nothing.
 [[nodiscard]] Understood understand(const std::vector<std::string>& arguments);
 
+/// The program: what comes back is its exit code. Throws nothing.
+[[nodiscard]] int run_program(const std::vector<std::string>& arguments);
+
 Action add_solve_command(CLI::App& command);
 Action add_demo_command(CLI::App& command);
 Action add_bench_command(CLI::App& command);

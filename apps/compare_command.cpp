@@ -14,6 +14,7 @@
 #include "apps/common.hpp"
 #include "apps/compare_mujoco.hpp"
 #include "apps/interrupt.hpp"
+#include "apps/notes.hpp"
 #include "apps/pictures.hpp"
 #include "apps/run_report.hpp"
 #include "apps/run_settings.hpp"
@@ -37,6 +38,10 @@ std::string run_by(const CompareArguments& arguments, const std::string& solver,
   if (!by_mujoco) own.solver = solver;
   scenes::LoadedScene loaded = make_scene(own);
   scenes::Scene& scene = loaded.scene;
+  if (solver == arguments.solvers.front()) {
+    print_notes(loaded.notes);
+    print_remarks(scene.model.remarks);
+  }
   static_cast<void>(check_pictures(arguments.pictures, scene.options.dt * scene.steps));
   ReplayOptions kept;
   kept.title = scene.name + ", " + (by_mujoco ? "MuJoCo" : solver);

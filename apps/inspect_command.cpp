@@ -96,7 +96,8 @@ void write_body(const Model& model, int body, int depth, std::string& text) {
   const Body& b = model.bodies[body];
   const std::string shapes = shapes_text(model, body);
   text += std::string(2 * static_cast<std::size_t>(depth) + 2, ' ') + printable(b.name) + "  " + number(b.mass) +
-          " kg  [" + joint_text(model.joints[body]) + "]" + (shapes.empty() ? "" : "  " + shapes) + "\n";
+          " kg" + (b.gravcomp != 0.0 ? " of which " + number(100.0 * b.gravcomp) + " % are carried" : "") + "  [" +
+          joint_text(model.joints[body]) + "]" + (shapes.empty() ? "" : "  " + shapes) + "\n";
   for (int child = body + 1; child < model.num_bodies(); ++child)
     if (model.bodies[child].parent == body) write_body(model, child, depth + 1, text);
 }
@@ -111,7 +112,9 @@ std::string tree_text(const scenes::LoadedScene& loaded) {
   const Model& model = loaded.scene.model;
   std::string text = printable(loaded.scene.name) + ": " + std::to_string(model.num_bodies()) + " bodies, " +
                      std::to_string(model.num_v) + " dofs, " + std::to_string(model.num_geoms()) + " geoms, " +
-                     number(total_mass(model)) + " kg, time step " + number(1e3 * loaded.scene.options.dt) + " ms\n";
+                     number(total_mass(model)) + " kg, time step " + number(1e3 * loaded.scene.options.dt) +
+                     " ms, gravity (" + number(model.gravity.x()) + ", " + number(model.gravity.y()) + ", " +
+                     number(model.gravity.z()) + ") m/s²\n";
   const std::string ground = shapes_text(model, kGround);
   if (!ground.empty()) text += "  ground: " + ground + "\n";
   for (int b = 0; b < model.num_bodies(); ++b)
@@ -152,6 +155,7 @@ Json model_json(const scenes::LoadedScene& loaded) {
                       {"parent", body.parent < 0 ? Json(nullptr) : Json(model.bodies[body.parent].name)},
                       {"mass", body.mass},
                       {"com", {body.com.x(), body.com.y(), body.com.z()}},
+                      {"gravcomp", body.gravcomp},
                       {"inertia", {I(0, 0), I(1, 1), I(2, 2), I(0, 1), I(0, 2), I(1, 2)}},
                       {"joint",
                        {{"name", joint.name},
@@ -174,7 +178,8 @@ Json model_json(const scenes::LoadedScene& loaded) {
                      {"size", shape_size(geom.shape)},
                      {"position", list(geom.X_BG.p)},
                      {"quaternion", list(matrix_to_quaternion(geom.X_BG.R))},
-                     {"friction", geom.material.mu}});
+                     {"friction", geom.material.mu},
+                     {"priority", geom.material.priority}});
   for (const Drive& drive : model.drives)
     drives.push_back({{"name", drive.name},
                       {"mode", to_string(drive.mode)},
@@ -185,13 +190,13 @@ Json model_json(const scenes::LoadedScene& loaded) {
   for (const MassRatio& r : large_ratios(model))
     ratios.push_back(
         {{"heavy", model.bodies[r.heavy].name}, {"light", model.bodies[r.light].name}, {"ratio", r.ratio}});
-  return {{"name", loaded.scene.name},         {"dofs", model.num_v},
-          {"mass", total_mass(model)},         {"time_step", loaded.scene.options.dt},
-          {"bodies", std::move(bodies)},       {"geoms", std::move(geoms)},
-          {"drives", std::move(drives)},       {"tendons", model.tendons.size()},
-          {"closures", model.closures.size()}, {"mass_ratios", std::move(ratios)},
-          {"notes", loaded.notes.said},        {"ignored", loaded.notes.ignored},
-          {"remarks", model.remarks}};
+  return {{"name", loaded.scene.name},        {"dofs", model.num_v},
+          {"mass", total_mass(model)},        {"time_step", loaded.scene.options.dt},
+          {"gravity", list(model.gravity)},   {"bodies", std::move(bodies)},
+          {"geoms", std::move(geoms)},        {"drives", std::move(drives)},
+          {"tendons", model.tendons.size()},  {"closures", model.closures.size()},
+          {"mass_ratios", std::move(ratios)}, {"notes", loaded.notes.said},
+          {"ignored", loaded.notes.ignored},  {"remarks", model.remarks}};
 }
 
 int run_inspect(const InspectArguments& arguments) {

@@ -38,6 +38,8 @@ RunRecord run_scene(const scenes::Scene& scene, Simulation& simulation, const Ru
   record.energy_end = simulation.energy();
   if (scene.judge) record.outcome = scene.judge(simulation);
   if (record.interrupted) record.outcome.success.reset();
+  const bool missed = record.outcome.success && !*record.outcome.success;
+  if (missed && simulation.state().steps < scene.own_steps) record.own_steps = scene.own_steps;
   return record;
 }
 

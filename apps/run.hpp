@@ -30,6 +30,7 @@ struct RunOptions {
 
 struct RunRecord {
   bool interrupted = false;  // ended before all steps were done
+  int own_steps = 0;         // of the scene, where it was asked for fewer and missed its goal
   double wall_s = 0.0;
   RunStatistics statistics;
   Energy energy_start, energy_end;

@@ -73,10 +73,11 @@ std::string run_json(const scenes::Scene& scene, const Simulation& simulation, c
       {"collide_ms", whole_spread(s.collide_ms)},
       {"residual", whole_spread(s.residual)},
       {"penetration_mm", middle_and_max(s.penetration_mm)},
+      {"opening", middle_and_max(s.opening)},
       {"unconverged_steps", s.unconverged()},
       {"dropped_contacts", s.dropped_contacts},
       {"peak_rss_mb", peak_rss_mb()},
-      {"success", record.outcome.success.has_value() ? Json(*record.outcome.success) : Json(nullptr)},
+      {"success", record.outcome.success && record.own_steps == 0 ? Json(*record.outcome.success) : Json(nullptr)},
       {"metrics", std::move(metrics)},
       {"time_s", simulation.state().time},
       {"real_time_factor", real_time_factor(simulation, record)},
@@ -85,9 +86,15 @@ std::string run_json(const scenes::Scene& scene, const Simulation& simulation, c
       {"reduced_contacts", s.reduced_contacts},
       {"suspicious_depths", s.suspicious_depths},
       {"jammed_steps", s.jammed},
+      {"passed_steps", s.passed},
+      {"divided_steps", s.divided},
+      {"held_contacts", s.held_contacts},
+      {"energy_limited_steps", s.energy_limited},
+      {"energy_dt", s.energy_dt},
       {"interrupted", record.interrupted},
       {"remarks", simulation.model().remarks},
       {"task", record.outcome.reached.empty() ? Json(nullptr) : Json(record.outcome.reached)},
+      {"tolerance", enough_residual(options.solver, simulation.model().num_v)},
   };
   return object.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -100,8 +107,9 @@ std::vector<RunFact> run_facts(const Simulation& simulation, const RunRecord& re
     facts.push_back({name, text, verdict});
   };
   line("model", format("%d bodies, %d dofs", simulation.model().num_bodies(), simulation.model().num_v));
-  line("solver", format("%s, tolerance %.3g, %d %s", to_string(options.solver.solver), options.solver.tol,
-                        options.solver.threads, options.solver.threads == 1 ? "thread" : "threads"));
+  line("solver", format("%s, tolerance %.3g, %d %s", to_string(options.solver.solver),
+                        enough_residual(options.solver, simulation.model().num_v), options.solver.threads,
+                        options.solver.threads == 1 ? "thread" : "threads"));
   if (options.solver.budget_ms > 0.0)
     line(
         "budget",
@@ -115,6 +123,10 @@ std::vector<RunFact> run_facts(const Simulation& simulation, const RunRecord& re
   line("collide", spread_text(s.collide_ms, "ms"));
   line("residual", spread_text(s.residual, "N s"));
   line("penetration", format("median %.3g, max %.3g mm", depth.median, depth.max));
+  if (!simulation.model().closures.empty()) {
+    const Spread opening = make_spread(s.opening);
+    line("loops", format("open by median %.3g, max %.3g m or rad", opening.median, opening.max));
+  }
   line("energy",
        format("%.6g J at the start, %.6g J at the end", record.energy_start.total(), record.energy_end.total()));
   if (s.unconverged() == 0) {
@@ -125,10 +137,22 @@ std::vector<RunFact> run_facts(const Simulation& simulation, const RunRecord& re
   if (s.dropped_contacts > 0) line("dropped", std::to_string(s.dropped_contacts) + " contacts", Verdict::kBad);
   if (s.suspicious_depths > 0)
     line("depths", std::to_string(s.suspicious_depths) + " suspicious ones cut", Verdict::kBad);
+  if (s.passed > 0)
+    line("passed", format("%d steps led bodies through each other, or into each other", s.passed), Verdict::kBad);
+  if (s.divided > 0) line("divided", format("%d steps, for bodies not to pass through each other", s.divided));
+  if (s.energy_limited > 0)
+    line("energy",
+         format("%d steps: links whirl too fast for the step, held; %.2g s would do", s.energy_limited, s.energy_dt));
   if (s.jammed > 0) line("jammed", format("%d steps: overlaps held by friction, corrected without it", s.jammed));
+  if (s.held_contacts > 0)
+    line("held", format("up to %d contacts in a step that no joint can open, left out", s.held_contacts));
   for (const scenes::Metric& metric : record.outcome.metrics) line(metric.name, format("%.6g", metric.value));
   if (!record.outcome.reached.empty()) line("task", record.outcome.reached);
-  if (record.outcome.success) {
+  if (record.own_steps > 0) {
+    const auto done = static_cast<int>(simulation.state().steps);
+    line("goal",
+         format("not reached yet: %d of %d steps, %.0f %%", done, record.own_steps, 100.0 * done / record.own_steps));
+  } else if (record.outcome.success) {
     const bool reached = *record.outcome.success;
     line("goal", reached ? "reached" : "missed", reached ? Verdict::kGood : Verdict::kBad);
   }

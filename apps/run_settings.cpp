@@ -5,7 +5,6 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <set>
 
 #include "almond/base/check.hpp"
 #include "almond/base/text.hpp"
@@ -108,13 +107,9 @@ scenes::LoadedScene load_file(const std::string& path, const FileArguments& argu
     const std::string what = error.what();
     throw Error(what.find(path) == std::string::npos ? path + ": " + what : what);
   }
-  FileNotes counts;  // what is seen, sensed or told to controllers moves nothing
-  static const std::set<std::string> kHarmless = {"visual",      "material", "transmission", "safety_controller",
-                                                  "calibration", "sensor"};
-  for (const auto& [kind, count] : loaded.notes.ignored)
-    if (kHarmless.count(kind) == 0) counts.ignored[kind] = count;
-  require(!arguments.strict || counts.ignored.empty(),
-          path + ": has elements without effect: " + ignored_text(counts) + " (--strict)");
+  const std::map<std::string, int> lost = lost_elements(loaded.notes);
+  require(!arguments.strict || lost.empty(),
+          path + ": has elements without effect: " + elements_text(lost) + " (--strict)");
   return loaded;
 }
 
@@ -145,8 +140,10 @@ void add_scene_options(CLI::App& command, SceneArguments& s) {
                      "auto (default), canal, subadmm, spn, pgs, admm-nosub, admm-nobody, dogleg, damped-sn");
   expect_number(command.add_option("--dt", s.dt, "time step in seconds (default: the scene's, mostly 1/240)"));
   expect_number(command.add_option("--theta", s.theta, "0 (default): semi-implicit Euler; 0.5: leapfrog; below 1"));
-  expect_number(command.add_option("--tol", s.tol,
-                                   "paper residual to reach; the natural map must reach a tenth of it (default 1e-8)"));
+  expect_number(command.add_option(
+      "--tol", s.tol,
+      "paper residual to reach; the natural map must reach a tenth of it (default 1e-8; 1e-6 in models "
+      "of more than 120 degrees of freedom unless --set crowd_tol=0)"));
   expect_whole(command.add_option("--max-iters", s.max_iterations,
                                   "limit of outer iterations of each step (default 0: the method's own)"));
   expect_number(
@@ -161,12 +158,7 @@ void add_scene_options(CLI::App& command, SceneArguments& s) {
   add_file_options(command, s.file);
 }
 
-std::string ignored_text(const FileNotes& notes) {
-  std::string text;
-  for (const auto& [kind, count] : notes.ignored)
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " x " + kind;
-  return text;
-}
+std::string ignored_text(const FileNotes& notes) { return elements_text(notes.ignored); }
 
 namespace {
 
@@ -241,6 +233,7 @@ scenes::LoadedScene make_scene(const SceneArguments& arguments) {
   // Another time step, given either way: as long as the scene lasts, in more or fewer of them.
   if (options.dt > 0.0)
     scene.steps = static_cast<int>(std::clamp(std::round(scene.steps * (usual_dt / options.dt)), 1.0, 1e9));
+  if (arguments.steps && *arguments.steps < scene.steps) scene.own_steps = scene.steps;
   set_if_given(arguments.steps, scene.steps);
   return loaded;
 }

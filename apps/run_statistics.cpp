@@ -23,12 +23,19 @@ void RunStatistics::add(const StepReport& report) {
   collide_ms.push_back(report.collide_ms);
   residual.push_back(report.residual);
   penetration_mm.push_back(1e3 * report.penetration);
+  opening.push_back(report.opening);
   contacts.push_back(report.contacts);
   for (std::size_t i = 0; i < kStatuses.size(); ++i) status_counts[i] += report.status == kStatuses[i] ? 1 : 0;
   dropped_contacts += report.dropped_contacts;
   reduced_contacts += report.reduced_contacts;
   suspicious_depths += report.suspicious_depths;
   jammed += report.jammed ? 1 : 0;
+  passed += report.passed > 0 ? 1 : 0;
+  divided += report.parts > 1 ? 1 : 0;
+  held_contacts = std::max(held_contacts, report.held_contacts);
+  if (report.energy_limited == 0) return;
+  energy_dt = energy_limited == 0 ? report.energy_dt : std::min(energy_dt, report.energy_dt);
+  ++energy_limited;
 }
 
 }  // namespace almond::app

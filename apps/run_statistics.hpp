@@ -29,10 +29,13 @@ inline constexpr std::array<Status, 6> kStatuses = {Status::kSolved,  Status::kM
 
 /// One value per step, and counts over all of them.
 struct RunStatistics {
-  std::vector<double> step_ms, solve_ms, collide_ms, residual, penetration_mm, contacts;
+  std::vector<double> step_ms, solve_ms, collide_ms, residual, penetration_mm, opening, contacts;
   std::array<int, kStatuses.size()> status_counts{};  // as kStatuses
   std::int64_t dropped_contacts = 0, reduced_contacts = 0, suspicious_depths = 0;
-  int jammed = 0;  // steps
+  int jammed = 0, passed = 0, divided = 0;  // steps
+  int held_contacts = 0;                    // most of a step
+  int energy_limited = 0;                   // steps
+  double energy_dt = 0.0;                   // least that one of them asked for [s]
 
   void add(const StepReport& report);
   [[nodiscard]] int steps() const { return static_cast<int>(step_ms.size()); }

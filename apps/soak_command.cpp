@@ -107,6 +107,7 @@ std::string make_json(const std::vector<Pair>& pairs, const SoakResult& all, dou
                 {"jammed", r.jammed},
                 {"deepest_mm", 1e3 * r.deepest},
                 {"energy_excess", r.excess},
+                {"energy_gained", r.gained},
                 {"faults", faults}};
   };
   Json json = {{"all", figures(all)},

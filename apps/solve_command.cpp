@@ -145,6 +145,7 @@ Json certificate_json(const Certificate& c) {
           {"slip_error", c.slip_error},
           {"dynamics_residual", c.dynamics_residual},
           {"row_violation", c.row_violation},
+          {"impulse_ratio", c.impulse_ratio},
           {"worst_constraint", c.worst_constraint},
           {"open", c.modes[0]},
           {"stick", c.modes[1]},

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "almond/base/check.hpp"
 #include "almond/load/file_io.hpp"
@@ -20,6 +21,7 @@
 #include "apps/commands.hpp"
 #include "apps/common.hpp"
 #include "apps/interrupt.hpp"
+#include "apps/notes.hpp"
 #include "apps/run_settings.hpp"
 
 namespace almond::app {
@@ -32,8 +34,12 @@ struct ViewArguments {
   bool no_browser = false, no_wait = false;
 };
 
-LiveWorld make_world(const SceneArguments& arguments) {
+LiveWorld make_world(const SceneArguments& arguments, bool first) {
   scenes::LoadedScene loaded = make_scene(arguments);
+  if (first) {
+    print_notes(loaded.notes);
+    print_remarks(loaded.scene.model.remarks);
+  }
   LiveWorld world;
   world.title = loaded.scene.name;
   world.looks = make_looks(loaded.scene.model, loaded.looks);
@@ -80,7 +86,9 @@ int run_view(ViewArguments& arguments) {
   } else {
     page = page_alone();
     arguments.scene.looks = true;
-    live = std::make_unique<Live>([&arguments] { return make_world(arguments.scene); }, !arguments.no_wait);
+    live = std::make_unique<Live>(
+        [&arguments, first = true]() mutable { return make_world(arguments.scene, std::exchange(first, false)); },
+        !arguments.no_wait);
   }
   const InterruptGuard interrupt;
   Server server(arguments.host, arguments.port, std::move(page), live.get());

@@ -26,7 +26,7 @@ struct OwnRun {
   std::string reached;
 };
 
-/// `method` null: the default solver, to 1e-8.
+/// `method` null: the default solver, to its own tolerance.
 OwnRun run_task(const FixedMethod* method, const scenes::PouringOptions& pouring, const BenchOptions& options) {
   scenes::Scene scene = scenes::make_pouring_scene(pouring);
   if (method != nullptr) scene.options.solver = method->settings(scene.options.solver);

@@ -240,7 +240,7 @@ class MjcfTwin:
         T, rate = self.velocity_map()
         M, f, c = (np.array(state[name]) for name in ("M", "f", "c"))
         # M v' + c = f with v' = T v_mujoco' + T' v_mujoco of MuJoCo's free motion.
-        acceleration = np.linalg.solve(theirs, -data.qfrc_bias)
+        acceleration = np.linalg.solve(theirs, data.qfrc_gravcomp - data.qfrc_bias)
         balance = T.T @ (M @ (T @ acceleration + rate) + c - f)
         size = max(1e-6 * np.abs(theirs).max(), np.abs(data.qfrc_bias).max(), np.abs(T.T @ c).max())
         return {"pose": pose, "mass matrix": matrix_error(T.T @ M @ T, theirs), "bias": float(np.abs(balance).max() / size)}
@@ -264,7 +264,7 @@ class MjcfTwin:
         mj.mj_fwdPosition(model, data)
         mj.mj_fwdVelocity(model, data)
         acceleration = np.zeros((1, model.nv))
-        mj.mj_solveM(model, data, acceleration, -data.qfrc_bias.reshape(1, -1))
+        mj.mj_solveM(model, data, acceleration, (data.qfrc_gravcomp - data.qfrc_bias).reshape(1, -1))
         return q_rate, acceleration[0]
 
 
@@ -285,7 +285,7 @@ def follow(twin, q, v, seconds):
             raise RuntimeError("the motion cannot be followed")
         return np.concatenate(twin.rate(y[:nq], y[nq:]))
 
-    done = solve_ivp(rate, (0.0, seconds), np.concatenate((q, v)), method="DOP853", rtol=1e-10, atol=1e-10)
+    done = solve_ivp(rate, (0.0, seconds), np.concatenate((q, v)), method="DOP853", rtol=1e-12, atol=1e-12)
     if not done.success:
         raise RuntimeError(f"the motion cannot be followed beyond {done.t[-1]:.2g} s, a joint moves at {np.abs(done.y[nq:]).max():.1e} rad/s")
     return twin.poses(done.y[:nq, -1]), float(np.abs(done.y[nq:]).max(initial=0.0))

@@ -5,7 +5,10 @@
 
 namespace almond::bench {
 
-/// Where a script of bench/ lies: beside the program's checkout, or where it was built.
+/// The folder of all scripts, where they came along with an installation.
+void set_script_folder(const std::string& folder);
+
+/// Where a script of bench/ lies: in that folder, or beside the program's checkout, or where it was built.
 [[nodiscard]] std::string find_script(const std::string& name);
 
 [[nodiscard]] std::string from_environment(const char* name, const std::string& otherwise);

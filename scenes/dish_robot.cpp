@@ -32,13 +32,14 @@ Allegro add_allegro(ModelBuilder& builder, int parent, const AllegroOptions& opt
   const int first = result.first_body = builder.so_far().num_bodies();
   for (int b = 0; b < hand.num_bodies(); ++b) {
     const Body& from = hand.bodies[b];
-    BodySpec spec{from.name,
-                  from.parent == kGround ? parent : first + from.parent,
-                  hand.joints[b],
-                  from.mass,
-                  from.com,
-                  from.inertia,
-                  true};
+    BodySpec spec{.name = from.name,
+                  .parent = from.parent == kGround ? parent : first + from.parent,
+                  .joint = hand.joints[b],
+                  .mass = from.mass,
+                  .com = from.com,
+                  .inertia = from.inertia,
+                  .gravcomp = from.gravcomp,
+                  .from_file = true};
     if (from.parent == kGround) spec.joint.X_PJ = options.X_PF;
     spec.joint.dry_friction = spec.joint.damping = 0.0;
     if (spec.joint.kind != JointKind::kFixed) spec.joint.armature = kRotor;

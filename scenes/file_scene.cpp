@@ -42,9 +42,7 @@ struct Part {
   std::vector<UrdfRobot::Motor> motors;
 };
 
-/// Reads a file into the builder; the first MJCF file gives gravity and time step to a scene that has none of its own.
-Part add_robot(ModelBuilder& builder, const SceneRobot& robot, const SceneFile& description, bool first_mjcf,
-               LoadedScene& out) {
+Part add_robot(ModelBuilder& builder, const SceneRobot& robot, bool first_mjcf_of_many, LoadedScene& out) {
   Part part;
   part.first_body = builder.so_far().num_bodies();
   part.hold = robot.hold;
@@ -54,31 +52,11 @@ Part add_robot(ModelBuilder& builder, const SceneRobot& robot, const SceneFile& 
     part.motors = add_urdf(builder, robot.path, robot.options, out.notes).motors;
   } else {
     const MjcfFile file = add_mjcf(builder, robot.path, robot.options, out.notes);
-    VecX ctrl = VecX::Zero(static_cast<Eigen::Index>(file.controls.size()));
-    if (!robot.keyframe.empty()) {
-      start_at_keyframe(builder, file, robot.keyframe);
-      for (const Keyframe& key : file.keyframes)
-        if (key.name == robot.keyframe) ctrl = key.ctrl;
-    }
+    if (!robot.keyframe.empty()) start_at_keyframe(builder, file, robot.keyframe);
     out.controls.insert(out.controls.end(), file.controls.begin(), file.controls.end());
-    if (first_mjcf && description.robots.size() > 1)
+    if (first_mjcf_of_many)
       out.notes.said.push_back("friction of all pairs in the scene is the larger of the two, as in MJCF, because of " +
                                quote(robot.path));
-    if (!first_mjcf && !description.time_step && file.time_step != out.scene.options.dt)
-      out.notes.said.push_back(robot.path + ": its time step of " + to_text(file.time_step) +
-                               " s gives way to that of the file before");
-    if (!first_mjcf && !description.gravity && file.gravity != builder.so_far().gravity)
-      out.notes.said.push_back(robot.path + ": its gravity gives way to that of the file before");
-    if (first_mjcf) {
-      if (!description.gravity) builder.set_gravity(file.gravity);
-      if (!description.time_step) out.scene.options.dt = file.time_step;
-    }
-    if (!robot.keyframe.empty()) {
-      out.scene.control = [controls = file.controls, ctrl, before = out.scene.control](Simulation& sim) {
-        if (before) before(sim);
-        apply_controls(controls, ctrl, sim.inputs());
-      };
-    }
   }
   part.end_body = builder.so_far().num_bodies();
   return part;
@@ -189,32 +167,35 @@ void check_crowding(const Model& model, const StepOptions& options, const std::s
 /// Links of one mechanism that lie in each other at the start. Things that lie about are pushed apart instead.
 void exclude_pairs(ModelBuilder& builder, const Model& model, const std::vector<Part>& parts, FileNotes& notes) {
   constexpr double kDepth = 1e-4;  // [m]
-  int count = 0, pushed = 0;
-  Overlap deepest, deepest_pushed;
+  int count = 0, pushed = 0, held = 0;
+  Overlap deepest, deepest_pushed, deepest_held;
   for (const Overlap& overlap : find_overlaps(model, model.q0, kDepth)) {
     const bool own = std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
       return overlap.body_a >= part.first_body && overlap.body_b < part.end_body;
     });
     if (!own || root_of(model, overlap.body_a) != root_of(model, overlap.body_b)) {
-      ++pushed;
-      if (overlap.depth > deepest_pushed.depth) deepest_pushed = overlap;
+      ++(overlap.held ? held : pushed);
+      Overlap& worst = overlap.held ? deepest_held : deepest_pushed;
+      if (overlap.depth > worst.depth) worst = overlap;
       continue;
     }
     builder.exclude(overlap.body_a, overlap.body_b);
     ++count;
     if (overlap.depth > deepest.depth) deepest = overlap;
   }
-  if (pushed > 0) {
+  const auto tell = [&](int pairs, const Overlap& worst, const char* fate) {
+    if (pairs == 0) return;
     const auto name = [&](int geom) {
       const Geom& g = model.geoms[geom];
       return quote(g.body == kGround ? g.name : model.bodies[g.body].name);
     };
     notes.said.push_back(
-        (pushed == 1 ? "one pair of things overlaps" : std::to_string(pushed) + " pairs of things overlap") +
-        std::string(" at the start and will be pushed apart, ") + (pushed == 1 ? "" : "the deepest ") +
-        name(deepest_pushed.geom_a) + " and " + name(deepest_pushed.geom_b) + " by " +
-        to_text(1e3 * deepest_pushed.depth) + " mm");
-  }
+        (pairs == 1 ? "one pair of things overlaps" : std::to_string(pairs) + " pairs of things overlap") +
+        std::string(" at the start and ") + fate + ", " + (pairs == 1 ? "" : "the deepest ") + name(worst.geom_a) +
+        " and " + name(worst.geom_b) + " by " + to_text(1e3 * worst.depth) + " mm");
+  };
+  tell(pushed, deepest_pushed, "will be pushed apart");
+  tell(held, deepest_held, "no joint can push them apart");
   if (count == 0) return;
   notes.said.push_back(std::to_string(count) + " pairs of links overlap at the start and do not collide, the deepest " +
                        quote(model.bodies[deepest.body_a].name) + " and " + quote(model.bodies[deepest.body_b].name) +
@@ -269,14 +250,15 @@ LoadedScene load_scene(const SceneFile& description, bool with_looks) {
   out.scene.name = description.name;
   ModelBuilder builder(description.name);
   if (description.gravity) builder.set_gravity(*description.gravity);
-  if (description.time_step) out.scene.options.dt = *description.time_step;
+  if (description.time_step) builder.set_time_step(*description.time_step);
   std::vector<Part> parts;
   bool first_mjcf = true;
   for (SceneRobot robot : description.robots) {
     robot.options.looks = with_looks ? &out.looks : nullptr;
-    parts.push_back(add_robot(builder, robot, description, first_mjcf, out));
+    parts.push_back(add_robot(builder, robot, first_mjcf && description.robots.size() > 1, out));
     first_mjcf = first_mjcf && parts.back().urdf;
   }
+  out.scene.options = make_options(builder.so_far());
   for (std::size_t i = 0; i < description.objects.size(); ++i) {
     const std::vector<std::string>& said = description.objects[i].notes.said;
     out.notes.said.insert(out.notes.said.end(), said.begin(), said.end());

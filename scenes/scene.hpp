@@ -46,7 +46,8 @@ struct Scene {
   std::string name;
   Model model;
   StepOptions options;
-  int steps = 720;  // of a run without --steps
+  int steps = 720;    // of a run without --steps
+  int own_steps = 0;  // those of a run that asks for fewer; 0: it asks for none or more
   /// Before each step: inputs from the time and the state. May be empty.
   std::function<void(Simulation&)> control;
   bool has_task = false;  // `control` remembers how far it is: it cannot go on from a state alone

@@ -13,7 +13,12 @@ def code_lines(text):
 
 def test_readme_examples_are_the_tested_ones():
     examples = re.findall(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
-    files = ["examples/tower/tower.cpp", "examples/robot/robot.cpp", "tests/solver/test_readme_example.cpp"]  # all built and run
+    files = [  # all built and run
+        "examples/tower/tower.cpp",
+        "tests/model/test_readme_errors.cpp",
+        "examples/robot/robot.cpp",
+        "tests/solver/test_readme_example.cpp",
+    ]
     assert len(examples) == len(files)
     for example, file in zip(examples, files):
         tested = code_lines((ROOT / file).read_text(encoding="utf-8"))

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -16,8 +17,9 @@ from test_bad_input import complaint
 
 CONTRACT = [
     "scene", "solver", "dt", "steps", "dofs", "bodies", "threads", "seed", "state_hash", "contacts", "step_ms", "solve_ms", "collide_ms",
-    "residual", "penetration_mm", "unconverged_steps", "dropped_contacts", "peak_rss_mb", "success", "metrics", "time_s",
-    "real_time_factor", "status_counts", "energy", "reduced_contacts", "suspicious_depths", "jammed_steps", "interrupted", "remarks", "task",
+    "residual", "penetration_mm", "opening", "unconverged_steps", "dropped_contacts", "peak_rss_mb", "success", "metrics", "time_s",
+    "real_time_factor", "status_counts", "energy", "reduced_contacts", "suspicious_depths", "jammed_steps", "passed_steps", "divided_steps", "held_contacts", "energy_limited_steps", "energy_dt", "interrupted", "remarks", "task",
+    "tolerance",
 ]
 STATUSES = ["solved", "max-iterations", "time-budget", "stalled", "infeasible", "numerical-error"]
 # A small scene with many contacts, and one where bodies touch several others.
@@ -494,11 +496,36 @@ def test_another_time_step_keeps_the_time(almond):
 
 
 def test_strict_asks_for_the_goal(almond):
-    """Two steps do not empty a bottle, however exact they are."""
-    assert almond("run", "bottle", "--steps", 2).code == 0
-    strict = almond("run", "bottle", "--steps", 2, "--strict")
+    """Half of the squeeze that holds lets go, however exact the steps are."""
+    slips = ("gripper", "--set", "squeeze=0.5")
+    assert run_json(almond, *slips)["success"] is False
+    strict = almond("run", *slips, "--strict")
     assert strict.code == 1
-    assert "missed" in strict.out and "every step" in strict.out
+    assert re.search("goal +missed", strict.out) and "every step" in strict.out
+
+
+def test_a_shorter_run_says_how_far_it_is(almond):
+    """Two steps do not make a thrown ball roll, and have not missed it; the whole run does."""
+    whole = run_json(almond, "rolling")
+    assert whole["success"] is True
+    short = almond("run", "rolling", "--steps", 2, "--json", "-")
+    assert short.json()["success"] is None and f"not reached yet: 2 of {whole['steps']} steps" in short.err
+    assert "missed" not in short.err
+    assert almond("run", "rolling", "--steps", 2, "--strict").code == 1
+    again = almond("run", "rolling", "--steps", whole["steps"] + 1)
+    assert re.search("goal +reached", again.out)
+
+
+def test_the_tolerance_is_the_one_that_was_used(almond):
+    """30 balls have 180 degrees of freedom: 1e-6 is enough for more than 120."""
+    for tolerance, text, arguments in (
+        (1e-8, "1e-08", ("spheres", "--set", "count=20")),
+        (1e-6, "1e-06", ("spheres", "--set", "count=30")),
+        (1e-8, "1e-08", ("spheres", "--set", "count=30", "--set", "crowd_tol=0")),
+        (1e-5, "1e-05", ("spheres", "--set", "count=30", "--tol", "1e-5")),
+    ):
+        result = almond("run", *arguments, "--steps", 2, "--json", "-")
+        assert result.json()["tolerance"] == tolerance and f"tolerance {text}," in result.err, result.err
 
 
 def test_a_budget_names_the_machine(almond):

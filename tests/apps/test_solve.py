@@ -12,7 +12,7 @@ CONTRACT = [
 ]
 CERTIFICATE = {
     "residual", "natural_map", "normal_violation", "complementarity", "cone_violation", "slip_error", "dynamics_residual",
-    "row_violation", "worst_constraint", "open", "stick", "slip", "modes", "finite",
+    "row_violation", "impulse_ratio", "worst_constraint", "open", "stick", "slip", "modes", "finite",
 }
 SOLVERS = ["auto", "canal", "subadmm", "spn", "pgs", "admm-nosub", "admm-nobody", "dogleg", "damped-sn"]
 

@@ -585,5 +585,57 @@ TEST(Materials, Combine) {
   EXPECT_EQ(pair(Combine::kMinimum).restitution, 0.3);
 }
 
+/// The friction of the higher priority counts, as if there were no other; of equal ones the rule of the model does.
+TEST(Materials, PriorityDecidesFriction) {
+  for (const Combine how : {Combine::kGeometricMean, Combine::kMaximum, Combine::kMinimum}) {
+    for (const auto& [first, second] : {std::pair(0, 1), std::pair(-2, -1), std::pair(3, 7)}) {
+      for (const bool smooth : {false, true}) {
+        ModelBuilder builder;
+        builder.set_friction_combine(how);
+        builder.add_ground(Plane{}, {}, Material{0.2, 0.3, false, first});
+        builder.add_solid("ball", Sphere{0.1}, 1.0, {}, Material{0.8, 0.1, smooth, second});
+        const Model model = builder.build();
+        for (const auto& [a, b] : {std::pair(0, 1), std::pair(1, 0)}) {
+          EXPECT_EQ(combine(model, a, b).mu, smooth ? 0.0 : 0.8);
+          EXPECT_EQ(combine(model, a, b).restitution, 0.3);
+        }
+        builder.add_pair(0, 1, Material{0.6});
+        EXPECT_EQ(combine(builder.build(), 0, 1).mu, 0.6) << "a pair of its own overrides";
+      }
+    }
+  }
+}
+
+/// What is set wins, then the first file; a remark names those that ask for something else.
+TEST(World, GravityAndTimeStepComeFromTheFirstFileUnlessSet) {
+  const Vec3 moon(0.0, 0.0, -1.62), own(0.0, 1.0, 0.0);
+  ModelBuilder builder;
+  EXPECT_EQ(builder.build().time_step, 1.0 / 240.0);
+  builder.suggest("moon.xml", moon, 0.002);
+  builder.suggest("earth.xml", Vec3(0.0, 0.0, -9.81), 0.001);
+  builder.suggest("moon2.xml", moon, 0.002);
+  const Model model = builder.build();
+  EXPECT_EQ(model.gravity, moon);
+  EXPECT_EQ(model.time_step, 0.002);
+  EXPECT_EQ(model.remarks, (std::vector<std::string>{
+                               "earth.xml: its gravity (0, 0, -9.81) m/s² gives way to (0, 0, -1.62) m/s² of moon.xml",
+                               "earth.xml: its time step of 0.001 s gives way to 0.002 s of moon.xml"}));
+  for (const bool before : {true, false}) {
+    ModelBuilder set;
+    if (!before) set.suggest("moon.xml", moon, 0.002);
+    set.set_gravity(own);
+    set.set_time_step(0.005);
+    if (before) set.suggest("moon.xml", moon, 0.002);
+    set.suggest("earth.xml", Vec3(0.0, 0.0, -9.81), 0.001);
+    EXPECT_EQ(set.build().gravity, own);
+    EXPECT_EQ(set.build().time_step, 0.005);
+    EXPECT_EQ(set.build().remarks, std::vector<std::string>{});
+  }
+  for (const double step : {0.0, -0.001, kInfinity, kNaN}) {
+    EXPECT_THROW(builder.set_time_step(step), Error);
+    EXPECT_THROW(builder.suggest("f.xml", moon, step), Error);
+  }
+}
+
 }  // namespace
 }  // namespace almond

@@ -137,6 +137,47 @@ TEST(Remarks, PairsThatContradict) {
                      "body \"a\" and body \"b\": the pair is both included and excluded; it does not collide"}));
 }
 
+/// What the remark says is what may_collide does: pairs of geoms overrule bodies, and rules of a format contradict
+/// nothing.
+TEST(Remarks, PairsThatContradictSayWhatCollides) {
+  ModelBuilder builder;
+  const int a = builder.add_body(make_link("a"));
+  const int b = builder.add_body(make_link("b", a));
+  GeomSpec ball;
+  ball.body = a;
+  const int of_a = builder.add_geom(ball);
+  ball.body = b;
+  const int of_b = builder.add_geom(ball);
+  builder.include_by_rule(a, b);
+  EXPECT_TRUE(may_collide(builder.build(), of_a, of_b));
+  EXPECT_EQ(builder.build().remarks, Remarks{});
+  builder.exclude(a, b);
+  EXPECT_FALSE(may_collide(builder.build(), of_a, of_b));
+  EXPECT_EQ(builder.build().remarks, Remarks{});
+  builder.include(a, b);
+  EXPECT_FALSE(may_collide(builder.build(), of_a, of_b));
+  EXPECT_EQ(builder.build().remarks,
+            Remarks{"body \"a\" and body \"b\": the pair is both included and excluded; it does not collide"});
+  builder.add_pair(of_a, of_b, {});
+  EXPECT_TRUE(may_collide(builder.build(), of_a, of_b));
+  EXPECT_EQ(
+      builder.build().remarks,
+      Remarks{"body \"a\" and body \"b\": the pair is both included and excluded; only its pairs of geoms collide"});
+}
+
+TEST(Remarks, AdviceIsForStartsOutsideOfLimits) {
+  ModelBuilder builder;
+  BodySpec link = make_link("arm");
+  link.joint.lower = 0.5;
+  link.joint.upper = 1.0;
+  const int arm = builder.add_body(link);
+  builder.advise_start({arm}, "start elsewhere");
+  EXPECT_EQ(builder.build().remarks, Remarks{});
+  builder.set_start(arm, VecX::Constant(1, 0.0));
+  EXPECT_EQ(builder.build().remarks,
+            (Remarks{"joint \"arm\": starts at 0 rad, outside its limits 0.5 to 1", "start elsewhere"}));
+}
+
 TEST(Remarks, AbsurdMassesAndSizes) {
   const auto remarks_of = [](double mass, double radius) {
     ModelBuilder builder;
@@ -152,6 +193,25 @@ TEST(Remarks, AbsurdMassesAndSizes) {
   for (const double radius : {1e-7, 1e6})
     EXPECT_EQ(remarks_of(1.0, radius), Remarks{"geom \"ball/1\": the sphere reaches " + to_text(radius) +
                                                " m from its origin, usual are 1e-06 to 100000 m"});
+}
+
+TEST(Remarks, FrictionThatNothingHas) {
+  const auto remarks_of = [](double mu, int count) {
+    ModelBuilder builder;
+    for (int i = 0; i < count; ++i)
+      builder.add_solid("ball" + std::to_string(i), Sphere{0.1}, 1.0, make_translation(i, 0.0, 0.0), {mu + i, 0.0});
+    return builder.build().remarks;
+  };
+  EXPECT_EQ(remarks_of(10.0, 1), Remarks{});
+  EXPECT_EQ(remarks_of(1e4, 1), Remarks{"geom \"ball0/0\": friction is 10000, usual are up to 10"});
+  EXPECT_EQ(remarks_of(11.0, 3), Remarks{"geom \"ball2/2\": friction is 13, usual are up to 10; 2 other geoms have "
+                                         "more than that, too"});
+  ModelBuilder builder;
+  for (int i = 0; i < 2; ++i)
+    builder.add_solid("ball" + std::to_string(i), Sphere{0.1}, 1.0, make_translation(i, 0.0, 0.0));
+  builder.add_pair(0, 1, {1e6, 0.0});
+  EXPECT_EQ(builder.build().remarks,
+            Remarks{"pair of geom \"ball0/0\" and geom \"ball1/1\": friction is 1e+06, usual are up to 10"});
 }
 
 TEST(Remarks, MassRatioWithinOneTree) {

@@ -1,6 +1,7 @@
 """A heavy load on a chain of light links: what its energy does, against the linear theory of the scheme and its order in dt.
 
-Tension pulls light links straight like a stiff spring, and free motion is explicit: dt has to stay below 2 / omega of the fastest wave.
+Tension pulls light links straight like a stiff spring, and free motion is explicit: beyond 2 / omega of the fastest wave paths are wrong, but
+energy is kept.
 """
 
 import almond
@@ -45,7 +46,7 @@ def fastest_wave(links, load=10.0, length=2.0, mass=0.02):
 
 
 @pytest.mark.parametrize("theta", [0.0, 0.5])
-def test_waves_of_a_hanging_chain_are_stable_up_to_the_limit_of_the_linear_theory(theta):
+def test_waves_of_a_hanging_chain_grow_on_neither_side_of_the_limit_of_the_linear_theory(theta):
     links = 10
     model = make_chain(links, "revolute", gravity=(GRAVITY, 0.0, 0.0))
 
@@ -58,7 +59,7 @@ def test_waves_of_a_hanging_chain_are_stable_up_to_the_limit_of_the_linear_theor
         return np.abs(sim.v).max() / early
 
     assert growth(1.98) < 20.0
-    assert growth(2.02) > 1e6
+    assert growth(2.02) < 20.0  # where the scheme alone would grow by more than 1e6: there is no energy for it
 
 
 def worst_energy_error(model, rate, seconds, theta=0.0):
@@ -71,16 +72,18 @@ def worst_energy_error(model, rate, seconds, theta=0.0):
     return worst / (10.0 * GRAVITY * 2.0)
 
 
-@pytest.mark.parametrize(("theta", "order"), [(0.0, 1.0), (0.5, 2.0)])
-def test_the_energy_of_a_load_that_falls_on_thirty_ball_joints_converges_with_the_order_of_the_scheme(theta, order):
+def test_the_energy_of_a_load_that_falls_on_thirty_ball_joints_is_kept():
+    """At theta 1/2 to rounding; at 0 but for half an impulse of gravity, dt/2 |g p|, which is of first order."""
     model = make_chain(30, "ball")
-    coarse, fine = (worst_energy_error(model, rate, 0.5, theta) for rate in (1920, 3840))
+    coarse, fine = (worst_energy_error(model, rate, 0.5) for rate in (1920, 3840))
     assert coarse < 1e-3
-    assert np.log2(coarse / fine) == pytest.approx(order, abs=0.1)
+    assert np.log2(coarse / fine) == pytest.approx(1.0, abs=0.1)
+    assert worst_energy_error(model, 480, 0.5, theta=0.5) < 1e-12
 
 
-def test_armature_makes_the_waves_slow_enough_for_the_usual_step():
-    """Past the lowest point, where the tension is three times the weight. The bound: what the scheme's first order gives at this step."""
+def test_no_wave_runs_away_at_the_usual_step():
+    """Past the lowest point, where the tension is three times the weight. The bound: what the scheme's first order gives at this step,
+    with armature, which makes the waves slow enough for it, and without."""
     at_3840 = worst_energy_error(make_chain(30, "ball"), 3840, 1.0)
     assert worst_energy_error(make_chain(30, "ball", armature=1e-3), 240, 1.0) < 2.0 * (3840 / 240) * at_3840
-    assert worst_energy_error(make_chain(30, "ball"), 240, 1.0) > 10.0 * (3840 / 240) * at_3840  # without: the waves run away
+    assert worst_energy_error(make_chain(30, "ball"), 240, 1.0) < 2.0 * (3840 / 240) * at_3840

@@ -330,7 +330,10 @@ def test_mistakes_are_told():
         (lambda: gymnasium.make("almond/DishPiling-v0", pile=0), "pile.*0"),
         (lambda: gymnasium.make("almond/NutThreading-v0", miss=-1), "miss.*-1"),
         (lambda: almond.gym.VectorEnv("reach", num_envs=0), "num_envs"),
-        (lambda: almond.gym.Env("reach", render_mode="rgb_array"), "render_mode.*save_html"),
+        (lambda: almond.gym.Env("reach", render_mode="human"), "render_mode.*human.*rgb_array.*save_html"),
+        (lambda: almond.gym.VectorEnv("reach", render_mode="ansi"), "render_mode.*ansi.*rgb_array"),
+        (lambda: single.worlds.task.simulation().picture(width=8), "width.*8.*16 to 4096"),
+        (lambda: single.worlds.task.simulation().picture(camera=[0, 0, 0, 0, 0, 0]), "camera"),
         (lambda: reach.step(np.zeros((3, 4))), "action.*shape.*3, 4"),
         (lambda: reach.reset(seed=[1]), "seed.*1.*2"),
         (lambda: reach.save_html("x.html"), "record"),
@@ -424,3 +427,71 @@ def test_stable_baselines_accepts_it_and_trains(env_id):
     after = [p.detach() for p in agent.policy.parameters()]
     assert agent.num_timesteps == 200 and all(bool(p.isfinite().all()) for p in after)
     assert any(bool((a != b).any()) for a, b in zip(before, after))
+
+
+@pytest.mark.parametrize("env_id", FREE)
+@pytest.mark.filterwarnings("error")
+def test_stable_baselines_may_ask_for_pictures(env_id):
+    """What its make_vec_env does, call by call: eight environments with render_mode="rgb_array", each with seeds, spaces and a monitor around."""
+    envs = [gymnasium.make(env_id, render_mode="rgb_array") for _ in range(8)]
+    for rank, env in enumerate(envs):
+        env.action_space.seed(rank)
+        env.reset(seed=rank)
+        assert env.render_mode == "rgb_array"
+    pictures = [env.render() for env in envs[:2]]
+    for picture in pictures:
+        assert picture.shape == (360, 480, 3) and picture.dtype == np.uint8 and len(np.unique(picture.reshape(-1, 3), axis=0)) > 20
+    for env in envs:
+        env.close()
+
+
+def test_stable_baselines_makes_vectors():
+    env_util = pytest.importorskip("stable_baselines3.common.env_util", reason="the package stable-baselines3 is not installed")
+    envs = env_util.make_vec_env("almond/Reach-v0", n_envs=8, seed=0)
+    envs.reset()
+    envs.step(np.zeros((8, 4), np.float32))
+    assert envs.render_mode == "rgb_array" and len(envs.get_images()) == 8 and envs.render("rgb_array").ndim == 3
+
+
+@pytest.mark.filterwarnings("error:.*render")
+def test_gymnasium_accepts_its_pictures():
+    env = gymnasium.make("almond/Reach-v0", render_mode="rgb_array").unwrapped
+    check_env(env, skip_render_check=False)
+    assert env.metadata["render_fps"] == round(1 / (env.worlds.batch.dt * env.task.substeps))
+    many = gymnasium.make_vec("almond/Reach-v0", num_envs=3, render_mode="rgb_array")
+    many.reset(seed=0)
+    single = gymnasium.make("almond/Reach-v0", render_mode="rgb_array")
+    for k, picture in enumerate(many.render()):
+        single.reset(seed=k)
+        if k == 0:  # the camera's distance is that of the first picture
+            np.testing.assert_array_equal(picture, single.render())
+        assert picture.shape == (360, 480, 3)
+
+
+def test_without_a_mode_there_is_no_picture():
+    for env in (gymnasium.make("almond/Reach-v0"), gymnasium.make_vec("almond/Reach-v0", num_envs=2)):
+        env.reset(seed=0)
+        assert env.render_mode is None
+        with pytest.warns(UserWarning, match="render"):
+            assert env.unwrapped.render() is None
+    for make_env in (almond.gym.Env, almond.gym.VectorEnv):
+        env = make_env("reach", render_mode="rgb_array")
+        with pytest.raises(gymnasium.error.ResetNeeded, match="render"):
+            env.render()
+        env.close()
+        with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+            env.render()
+
+
+def test_pictures_change_nothing():
+    """The same bits with pictures and without; and what moves is seen to move."""
+    seen, rows = [], []
+    for mode in (None, "rgb_array"):
+        env = gymnasium.make("almond/Quadruped-v0", render_mode=mode)
+        rows.append([env.reset(seed=1)[0]])
+        for action in actions_for(env.action_space, 10):
+            rows[-1].append(env.step(action)[0])
+            if mode:
+                seen.append(env.render())
+    np.testing.assert_array_equal(*rows)
+    assert (seen[0] != seen[-1]).any()

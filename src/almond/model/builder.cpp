@@ -28,6 +28,7 @@ void check_mass(const BodySpec& spec, const std::string& place) {
   const double size = spec.inertia.cwiseAbs().maxCoeff();
   require((spec.inertia - spec.inertia.transpose()).cwiseAbs().maxCoeff() <= 1e-9 * size,
           place + ": inertia is " + inertia_text(spec.inertia) + ", expected a symmetric one");
+  check_finite(spec.gravcomp, place, "gravcomp");
   if (spec.from_file) return;
   if (spec.mass == 0.0) {
     require(size == 0.0,
@@ -39,6 +40,11 @@ void check_mass(const BodySpec& spec, const std::string& place) {
   require(d[0] + d[1] >= d[2] * (1.0 - kUnitTolerance),
           place + ": inertia has the principal moments " + vector_text(d) +
               ", expected the largest to be at most the sum of the others");
+}
+
+void check_time_step(double seconds, const std::string& place) {
+  require(std::isfinite(seconds) && seconds > 0.0,
+          place + ": time step is " + to_text(seconds) + " s, expected finite and > 0");
 }
 
 void check_limits(const Joint& joint, const std::string& place) {
@@ -190,6 +196,23 @@ void ModelBuilder::set_friction_combine(Combine combine) {
 void ModelBuilder::set_gravity(const Vec3& gravity) {
   check_vector(gravity, "model", "gravity");
   model_.gravity = gravity;
+  has_gravity_ = true;
+}
+
+void ModelBuilder::set_time_step(double seconds) {
+  check_time_step(seconds, "model");
+  model_.time_step = seconds;
+  has_time_step_ = true;
+}
+
+void ModelBuilder::suggest(const std::string& file, const Vec3& gravity, double time_step) {
+  check_vector(gravity, "model", "gravity");
+  check_time_step(time_step, "model");
+  if (suggested_.empty()) {
+    if (!has_gravity_) model_.gravity = gravity;
+    if (!has_time_step_) model_.time_step = time_step;
+  }
+  suggested_.push_back({file, gravity, time_step});
 }
 
 int ModelBuilder::add_body(const BodySpec& spec) {
@@ -210,6 +233,7 @@ int ModelBuilder::add_body(const BodySpec& spec) {
   body.mass = spec.mass;
   body.com = spec.com;
   body.inertia = 0.5 * (spec.inertia + spec.inertia.transpose());
+  body.gravcomp = spec.gravcomp;
   model_.bodies.push_back(body);
   start_q_.emplace_back();
   start_v_.emplace_back();
@@ -298,6 +322,11 @@ void ModelBuilder::include(int body_a, int body_b) {
   model_.included.push_back(std::minmax(body_a, body_b));
 }
 
+void ModelBuilder::include_by_rule(int body_a, int body_b) {
+  for (const int body : {body_a, body_b}) check_index(body, model_.bodies.size(), true, "included pair", "body");
+  included_by_rule_.emplace_back(std::minmax(body_a, body_b));
+}
+
 void ModelBuilder::add_pair(int geom_a, int geom_b, const Material& material) {
   for (const int geom : {geom_a, geom_b}) check_index(geom, model_.geoms.size(), false, "pair of geoms", "geom");
   require(geom_a != geom_b, "pair of geoms: geom " + std::to_string(geom_a) + " with itself, expected two");
@@ -337,6 +366,23 @@ void ModelBuilder::set_start_velocity(int joint, const VecX& v) {
   start_v_[joint] = v;
 }
 
+void ModelBuilder::set_start_inputs(int drive, double target, double target_velocity, double feedforward) {
+  check_index(drive, model_.drives.size(), false, "start", "drive");
+  Drive& d = model_.drives[drive];
+  const std::string place = label("drive", d.name);
+  check_finite(target, place, "target");
+  check_finite(target_velocity, place, "target_velocity");
+  check_finite(feedforward, place, "feedforward");
+  d.target = target;
+  d.target_velocity = target_velocity;
+  d.feedforward = feedforward;
+}
+
+void ModelBuilder::advise_start(const std::vector<int>& joints, const std::string& advice) {
+  for (const int joint : joints) check_index(joint, model_.joints.size(), false, "advice", "joint");
+  advice_.push_back({joints, advice});
+}
+
 namespace {
 
 /// Shapes that may meet a signed distance shape need a function and triangles, too.
@@ -353,7 +399,10 @@ Model ModelBuilder::build() const {
   make_solids(model);
   check_carried_mass(model);
   find_trees(model);
-  for (auto* pairs : {&model.excluded, &model.included}) std::sort(pairs->begin(), pairs->end());
+  std::sort(model.excluded.begin(), model.excluded.end());
+  for (const auto& pair : included_by_rule_)
+    if (!std::binary_search(model.excluded.begin(), model.excluded.end(), pair)) model.included.push_back(pair);
+  std::sort(model.included.begin(), model.included.end());
   const auto key = [](const GeomPair& pair) { return std::pair(pair.a, pair.b); };
   std::stable_sort(model.pairs.begin(), model.pairs.end(),
                    [&](const GeomPair& x, const GeomPair& y) { return key(x) < key(y); });
@@ -368,6 +417,21 @@ Model ModelBuilder::build() const {
     if (joint.kind == JointKind::kFree) joint.X_PJ = Pose{};  // it was the start
   }
   model.remarks = make_remarks(model);
+  const auto starts_outside = [&](int j) {
+    return is_outside(model.joints[j], model.q0.data() + model.joints[j].q_begin);
+  };
+  for (const Advice& advice : advice_)
+    if (std::any_of(advice.joints.begin(), advice.joints.end(), starts_outside)) model.remarks.push_back(advice.text);
+  for (const Suggestion& other : suggested_) {
+    const Suggestion& first = suggested_.front();
+    const auto give_way = [&](const std::string& what, const std::string& taken) {
+      model.remarks.push_back(other.file + ": its " + what + " gives way to " + taken + " of " + first.file);
+    };
+    if (!has_gravity_ && other.gravity != first.gravity)
+      give_way("gravity " + vector_text(other.gravity) + " m/s²", vector_text(first.gravity) + " m/s²");
+    if (!has_time_step_ && other.time_step != first.time_step)
+      give_way("time step of " + to_text(other.time_step) + " s", to_text(first.time_step) + " s");
+  }
   return model;
 }
 

@@ -145,6 +145,12 @@ Material combine(const Model& model, int geom_a, int geom_b) {
   if (const GeomPair* pair = find_pair(model, geom_a, geom_b)) return pair->material;
   const Geom &a = model.geoms[geom_a], &b = model.geoms[geom_b];
   Material material;
+  material.restitution = std::max(a.material.restitution, b.material.restitution);
+  if (a.material.priority != b.material.priority) {
+    const Material& decides = a.material.priority > b.material.priority ? a.material : b.material;
+    material.mu = decides.smooth ? 0.0 : decides.mu;
+    return material;
+  }
   const double mu_a = a.material.mu, mu_b = b.material.mu;
   switch (model.friction_combine) {
     case Combine::kGeometricMean:
@@ -158,7 +164,6 @@ Material combine(const Model& model, int geom_a, int geom_b) {
       break;
   }
   if (a.material.smooth && b.material.smooth) material.mu = 0.0;
-  material.restitution = std::max(a.material.restitution, b.material.restitution);
   return material;
 }
 

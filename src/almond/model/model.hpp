@@ -53,6 +53,7 @@ struct Body {
   double mass = 0.0;            // [kg]
   Vec3 com = Vec3::Zero();      // centre of mass in the body's frame [m]
   Mat3 inertia = Mat3::Zero();  // about the centre of mass, body axes [kg m²]
+  double gravcomp = 0.0;        // share of the weight that a force at the centre of mass takes off; 1: all
   int subsystem = -1;           // -1: cannot move
   int local = -1;               // index among the bodies of its subsystem
   int weld = kGround;           // the body at the root of those welded together with this one; kGround: static
@@ -62,9 +63,10 @@ struct Material {
   double mu = 0.5;           // friction coefficient [-]
   double restitution = 0.0;  // Newton's coefficient in [0, 1]
   bool smooth = false;       // no friction against another smooth one, whatever mu says
+  int priority = 0;          // the friction of the higher of two counts alone
 };
 
-/// How two materials make one. Restitution is always the larger one.
+/// How two materials of one priority make one. Restitution is always the larger one.
 enum class Combine : std::uint8_t { kGeometricMean, kMaximum, kMinimum };
 
 struct Geom {
@@ -153,6 +155,7 @@ struct TreeInfo {
 struct Model {
   std::string name;
   Vec3 gravity = Vec3(0.0, 0.0, -9.81);  // [m/s²]
+  double time_step = 1.0 / 240.0;        // of a run that asks for no other [s]
   Combine friction_combine = Combine::kGeometricMean;
   std::vector<Body> bodies;
   std::vector<Joint> joints;  // (bodies)

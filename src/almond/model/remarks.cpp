@@ -16,6 +16,7 @@ constexpr double kNoLength = 1e-12;                  // [m] below which a spring
 constexpr double kLightest = 1e-9, kHeaviest = 1e9;  // [kg]
 constexpr double kSmallest = 1e-6, kLargest = 1e5;   // [m]
 constexpr double kLargestRatio = 1e8;
+constexpr double kRoughest = 10.0;      // friction: rubber has 2, and cones grow so wide that solvers crawl
 constexpr double kTriangleRule = 1e-6;  // by which moments may break it through rounding
 
 using Remarks = std::vector<std::string>;
@@ -38,20 +39,22 @@ std::vector<Pose> start_poses(const Model& model) {
   return X_WB;
 }
 
+/// How far a ball joint is turned.
+double ball_angle(const double* quaternion) {
+  const Eigen::Map<const Vec4> q(quaternion);
+  return 2.0 * std::atan2(q.tail<3>().norm(), std::abs(q[0]));
+}
+
 void remark_starts(const Model& model, Remarks& remarks) {
   for (const Joint& joint : model.joints) {
-    if (joint.kind == JointKind::kBall) {
-      const Vec4 q = model.q0.segment<4>(joint.q_begin);
-      const double angle = 2.0 * std::atan2(q.tail<3>().norm(), std::abs(q[0]));
-      if (angle > joint.upper + kOutside)
-        remarks.push_back("joint " + quote(joint.name) + ": starts turned by " + to_text(angle) +
-                          " rad, outside its limit " + to_text(joint.upper));
-    }
-    if (num_positions(joint.kind) != 1) continue;
-    const double q = model.q0[joint.q_begin];
-    if (q >= joint.lower - kOutside && q <= joint.upper + kOutside) continue;
-    remarks.push_back("joint " + quote(joint.name) + ": starts at " + to_text(q) + joint_unit(joint) +
-                      ", outside its limits " + to_text(joint.lower) + " to " + to_text(joint.upper));
+    const double* q = model.q0.data() + joint.q_begin;
+    if (!is_outside(joint, q)) continue;
+    if (joint.kind == JointKind::kBall)
+      remarks.push_back("joint " + quote(joint.name) + ": starts turned by " + to_text(ball_angle(q)) +
+                        " rad, outside its limit " + to_text(joint.upper));
+    else
+      remarks.push_back("joint " + quote(joint.name) + ": starts at " + to_text(*q) + joint_unit(joint) +
+                        ", outside its limits " + to_text(joint.lower) + " to " + to_text(joint.upper));
   }
 }
 
@@ -99,10 +102,17 @@ void remark_pairs(const Model& model, Remarks& remarks) {
   };
   remark_own(model.excluded, "excluded");
   remark_own(model.included, "included");
+  // Pairs of geoms with a material of their own collide all the same.
+  const auto has_own = [&](const std::pair<int, int>& bodies) {
+    return std::any_of(model.pairs.begin(), model.pairs.end(), [&](const GeomPair& pair) {
+      return std::pair<int, int>(std::minmax(model.geoms[pair.a].body, model.geoms[pair.b].body)) == bodies;
+    });
+  };
   for (const auto& pair : model.included)
     if (pair.first != pair.second && std::binary_search(model.excluded.begin(), model.excluded.end(), pair))
       remarks.push_back(body_name(model, pair.first) + " and " + body_name(model, pair.second) +
-                        ": the pair is both included and excluded; it does not collide");
+                        ": the pair is both included and excluded; " +
+                        (has_own(pair) ? "only its pairs of geoms collide" : "it does not collide"));
 }
 
 void remark_masses(const Model& model, Remarks& remarks) {
@@ -151,7 +161,32 @@ void remark_sizes(const Model& model, Remarks& remarks) {
                         to_text(kLargest) + " m");
 }
 
+void remark_friction(const Model& model, Remarks& remarks) {
+  const Geom* roughest = nullptr;
+  int others = -1;
+  for (const Geom& geom : model.geoms) {
+    if (geom.material.mu <= kRoughest) continue;
+    if (roughest == nullptr || geom.material.mu > roughest->material.mu) roughest = &geom;
+    ++others;
+  }
+  const auto expected = [](double mu) {
+    return ": friction is " + to_text(mu) + ", usual are up to " + to_text(kRoughest);
+  };
+  if (roughest != nullptr)
+    remarks.push_back("geom " + quote(roughest->name) + expected(roughest->material.mu) +
+                      (others > 0 ? "; " + std::to_string(others) + " other geoms have more than that, too" : ""));
+  for (const GeomPair& pair : model.pairs)
+    if (pair.material.mu > kRoughest)
+      remarks.push_back("pair of geom " + quote(model.geoms[pair.a].name) + " and geom " +
+                        quote(model.geoms[pair.b].name) + expected(pair.material.mu));
+}
+
 }  // namespace
+
+bool is_outside(const Joint& joint, const double* q) {
+  if (joint.kind == JointKind::kBall) return ball_angle(q) > joint.upper + kOutside;
+  return num_positions(joint.kind) == 1 && !(*q >= joint.lower - kOutside && *q <= joint.upper + kOutside);
+}
 
 std::vector<std::string> make_remarks(const Model& model) {
   Remarks remarks;
@@ -163,6 +198,7 @@ std::vector<std::string> make_remarks(const Model& model) {
   remark_masses(model, remarks);
   remark_inertias(model, remarks);
   remark_sizes(model, remarks);
+  remark_friction(model, remarks);
   return remarks;
 }
 
