@@ -1,7 +1,8 @@
 # Three components: `solver`, the solver library alone (Eigen only, target almond::solver); `simulator`, everything below
 # src/almond but the file readers (target almond::almond); `load`, robot, scene and problem files (targets almond::load
 # and almond::scenes), with the libraries they need. The first two go by find_package(almond), all three by
-# find_package(almond COMPONENTS load).
+# find_package(almond COMPONENTS load). Besides `app`, the program. Without --component all of these are installed; the
+# Python module only by its name, since pip has the rest of that package.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/almond)
@@ -44,3 +45,23 @@ install(
   FILES ${CMAKE_CURRENT_BINARY_DIR}/almond-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/almond-config-version.cmake
   DESTINATION ${package_dir}
   COMPONENT solver)
+
+# What is not built would end an installation halfway: it is looked for before anything is copied.
+set(check "")
+foreach(part "solver almond_base almond_solver" "simulator almond_model almond_dynamics almond_collision almond_sim almond_task"
+             "load almond_load almond_scenes" "app almond")
+  string(REPLACE " " ";" targets ${part})
+  list(POP_FRONT targets component)
+  foreach(target IN LISTS targets)
+    if(TARGET ${target})
+      string(APPEND check "if((NOT CMAKE_INSTALL_COMPONENT OR CMAKE_INSTALL_COMPONENT STREQUAL \"${component}\") "
+             "AND NOT EXISTS \"$<TARGET_FILE:${target}>\")\n  string(APPEND missing \" ${target}\")\nendif()\n")
+    endif()
+  endforeach()
+endforeach()
+string(APPEND check "if(missing)
+  message(FATAL_ERROR \"Not built:\${missing}. Nothing is installed. Build first: \"
+                      \"cmake --build ${PROJECT_BINARY_DIR} --target\${missing}\")
+endif()
+")
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/almond_install_check.cmake CONTENT "${check}")

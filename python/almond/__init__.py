@@ -27,6 +27,7 @@ from ._core import (  # noqa: E402
     ContactProblem,
     Cylinder,
     Ellipsoid,
+    Error,
     HeightField,
     Hull,
     Mesh,
@@ -41,6 +42,7 @@ from ._core import (  # noqa: E402
     Workspace,
     __version__,
 )
+from ._errors import FileWarning  # noqa: E402
 from ._load import Sdf, load, scenes, simulate  # noqa: E402
 from ._solve import solve, solvers  # noqa: E402
 
@@ -53,6 +55,8 @@ __all__ = [
     "ContactProblem",
     "Cylinder",
     "Ellipsoid",
+    "Error",
+    "FileWarning",
     "HeightField",
     "Hull",
     "Mesh",

@@ -3,9 +3,27 @@
 import ast
 import functools
 import operator
+import os
 import re
+import sys
+import warnings
 
 from . import _core
+from ._core import Error
+
+
+class FileWarning(UserWarning):
+    """Elements of a robot or scene file that have no effect here."""
+
+
+def warn(text):
+    """A FileWarning at the line of the user's that called us, through however many of our own."""
+    ours, level = os.path.dirname(__file__) + os.sep, 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, FileWarning, stacklevel=level)
+
 
 _WORDS = {
     "object": "a value",
@@ -75,14 +93,14 @@ def _refusal(function, args, named):
         kind = kinds[name].removesuffix(" | None")
         if name != "self" and not (value is None and kind != kinds[name]) and not (kind == "object" and value is not None):
             if not _fits(value, kind):
-                return ValueError(f"{name}: is {_shown(value)}, expected {_words(kind)}")
+                return Error(f"{name}: is {_shown(value)}, expected {_words(kind)}")
     for name, value in given.items():
         least, end = _RANGES.get(name, (-(2**31), 2**31))
         if kinds[name] == "int" and not least <= operator.index(value) < end:
             which = f"from {least} to {end - 1}" if least == 0 else f"below {end}"
-            return ValueError(f"{name}: is {_shown(value)}, expected a whole number {which}")
+            return Error(f"{name}: is {_shown(value)}, expected a whole number {which}")
         if value is None and not kinds[name].endswith("| None"):
-            return ValueError(f"{name}: is None, expected {_OBJECTS.get(name) or _words(kinds[name])}")
+            return Error(f"{name}: is None, expected {_OBJECTS.get(name) or _words(kinds[name])}")
     return None
 
 

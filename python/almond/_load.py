@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _core
-from ._core import Batch, Model, Shape, Simulation
+from ._core import Batch, Error, Model, Shape, Simulation
 
 
 def _find_mujoco() -> None:
@@ -34,15 +34,15 @@ def scenes() -> dict[str, tuple[str, dict[str, tuple[float, str]]]]:
 
 def _check_seed(seed):
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or not 0 <= seed < 2**64:
-        raise ValueError(f"seed: is {seed!r}, expected a whole number from 0 to 2**64 - 1")
+        raise Error(f"seed: is {seed!r}, expected a whole number from 0 to 2**64 - 1")
     return int(seed)
 
 
 def _check_path(path, name, expected):
     if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
-        raise ValueError(f"{name}: is {path!r}, expected {expected}")
+        raise Error(f"{name}: is {path!r}, expected {expected}")
     if not os.fspath(path):
-        raise ValueError(f"{name}: is empty, expected {expected}")
+        raise Error(f"{name}: is empty, expected {expected}")
     return os.fspath(path)
 
 
@@ -66,14 +66,14 @@ def load(
     """
     name, seed = _check_path(name, "name", "the name of a scene or a path"), _check_seed(seed)
     if joints is not None and not isinstance(joints, Mapping):
-        raise ValueError(f"joints: is {joints!r}, expected a dict of start values by name")
+        raise Error(f"joints: is {joints!r}, expected a dict of start values by name")
     if isinstance(search, (str, bytes, os.PathLike)) or not isinstance(search, Iterable):
-        raise ValueError(f"search: is {search!r}, expected a list of folders")
+        raise Error(f"search: is {search!r}, expected a list of folders")
     if not _core.is_scene_file(name):
         file_only = {"base": base, "floor": floor, "hold": hold, "keyframe": keyframe, "search": search, "joints": joints}
         for key, value in file_only.items():
             if value not in ("", None, False, ()):
-                raise ValueError(f"{key}: {name} is a scene by name, expected a file for this")
+                raise Error(f"{key}: {name} is a scene by name, expected a file for this")
         return _core.simulation_of_scene(name, seed, options)
     return _core.simulation_of_file(
         name, seed, base, floor, hold, keyframe, [_check_path(s, "search", "folders") for s in search], dict(joints or {}), options
@@ -90,11 +90,11 @@ def simulate(model: Model, *, seed: int = 0, **options: Any) -> Simulation:
 def Sdf(description: Mapping[str, Any], folder: str | os.PathLike[str] = "") -> Shape:
     """A solid given by a signed distance function, as in scene files: Sdf({"kind": "bowl", "rim_radius": 0.07, ...})."""
     if not isinstance(description, Mapping):
-        raise ValueError(f"description: is {description!r}, expected a dict as in scene files")
+        raise Error(f"description: is {description!r}, expected a dict as in scene files")
     try:
         text = json.dumps(description)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"description: {error}; expected numbers, texts, lists and dicts") from None
+        raise Error(f"description: {error}; expected numbers, texts, lists and dicts") from None
     return _core.sdf_from_json(text, folder and _check_path(folder, "folder", "a path"))
 
 
@@ -125,9 +125,9 @@ def _save_html(self: Simulation, path: str | os.PathLike[str], title: str = "") 
     """Write the page of html() to a file; an earlier one is replaced only by a whole one."""
     path = pathlib.Path(_check_path(path, "path", "a path"))
     if not path.name or path.is_dir():
-        raise ValueError(f"path: {str(path)!r} is a folder, expected the name of a file")
+        raise Error(f"path: {str(path)!r} is a folder, expected the name of a file")
     if not path.parent.is_dir():
-        raise ValueError(f"path: is {str(path)!r}, expected a file in a folder that exists")
+        raise Error(f"path: is {str(path)!r}, expected a file in a folder that exists")
     page = self.html(title or self.name)
     partial = path.with_name(path.name + ".part")
     try:
@@ -157,19 +157,19 @@ def _read_control(name, value, worlds):
             return array
         if array.size and np.ndim(value):
             is_finite = "" if np.isfinite(array).all() else ", not all finite"
-            raise ValueError(f"controls: {name} has shape {array.shape}{is_finite}, expected {expected}")
-    raise ValueError(f"controls: {name} is {value!r}, expected {expected}")
+            raise Error(f"controls: {name} has shape {array.shape}{is_finite}, expected {expected}")
+    raise Error(f"controls: {name} is {value!r}, expected {expected}")
 
 
 def _set_control(self: Simulation | Batch, controls: Mapping[str, Any]) -> None:
     """The input that the mode of each drive follows, by the names of drives or of the joints they move. All of them, or none."""
     if not isinstance(controls, Mapping):
-        raise ValueError(f"controls: is a {type(controls).__name__}, expected a dict of numbers by name; target takes an array")
+        raise Error(f"controls: is a {type(controls).__name__}, expected a dict of numbers by name; target takes an array")
     modes, changes = self.model.drive_modes, []
     worlds = len(self) if isinstance(self, Batch) else None
     for name, value in controls.items():
         if not isinstance(name, str):
-            raise ValueError(f"controls: has the key {name!r}, expected names of drives or joints")
+            raise Error(f"controls: has the key {name!r}, expected names of drives or joints")
         value = _read_control(name, value, worlds)
         drive = self.model.drive(name)
         changes.append((_INPUTS[modes[drive]], drive, value))

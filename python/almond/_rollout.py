@@ -16,6 +16,7 @@ import time
 import numpy as np
 
 from . import _core
+from ._core import Error
 from ._load import _INPUTS, load, simulate
 from ._shards import Rollouts, read_shard, write_shard
 
@@ -34,7 +35,7 @@ def _make_simulation(model, seed, options):
         return load(model, seed=seed, **options)
     sim = model(seed)
     if not isinstance(sim, _core.Simulation):
-        raise ValueError(f"model: the function returned a {type(sim).__name__}, expected an almond.Simulation")
+        raise Error(f"model: the function returned a {type(sim).__name__}, expected an almond.Simulation")
     return sim
 
 
@@ -55,16 +56,16 @@ def _control(sims, policy, observation):
     controls = said if isinstance(said, dict) else {"controls": said}
     for name, values in controls.items():
         if isinstance(said, dict) and name not in _CONTROLS:
-            raise ValueError(f"policy: returned {name!r}, expected one of {', '.join(_CONTROLS)}")
+            raise Error(f"policy: returned {name!r}, expected one of {', '.join(_CONTROLS)}")
         try:
             values = np.asarray(values, dtype=float)
         except (TypeError, ValueError):
-            raise ValueError(f"policy: {name} is {values!r}, expected an array of numbers") from None
+            raise Error(f"policy: {name} is {values!r}, expected an array of numbers") from None
         shape = (len(sims), len(sims[0].target))
         if values.shape != shape:
-            raise ValueError(f"policy: {name} has shape {values.shape}, expected {shape}, a row per world and a column per drive")
+            raise Error(f"policy: {name} has shape {values.shape}, expected {shape}, a row per world and a column per drive")
         if not np.isfinite(values).all():
-            raise ValueError(f"policy: {name} has numbers that are not finite")
+            raise Error(f"policy: {name} has numbers that are not finite")
         controls = {**controls, name: values}
     if not isinstance(said, dict):
         controls = _by_mode(sims, controls["controls"])
@@ -96,14 +97,14 @@ def run_shard(task, shard, stop=None):
         rng = np.random.default_rng(world)
         said = task["setup"](sim, int(index), rng) if task["setup"] else None
         if said is not None and not isinstance(said, dict):
-            raise ValueError(f"setup: returned a {type(said).__name__} for world {index}, expected None or a dict of parameters")
+            raise Error(f"setup: returned a {type(said).__name__} for world {index}, expected None or a dict of parameters")
         sims.append(sim)
         rngs.append(rng)
         parameters.append(said or {})
     indices = np.arange(first, last)
     sizes = {(len(s.q), len(s.v), len(s.target)) for s in sims}
     if len(sizes) > 1:
-        raise ValueError(f"model: worlds {first} to {last - 1} differ in size, expected models of one kind")
+        raise Error(f"model: worlds {first} to {last - 1} differ in size, expected models of one kind")
 
     records, every = task["steps"] // task["every"], task["every"]
     kept = {}
@@ -115,7 +116,7 @@ def run_shard(task, shard, stop=None):
         observed = [task["observe"](sim) for sim in sims] if task["observe"] else [{}]
         for name in observed[0]:
             if name in _RESERVED:
-                raise ValueError(f"observe: returned {name!r}, which is kept anyway; expected another name")
+                raise Error(f"observe: returned {name!r}, which is kept anyway; expected another name")
             seen[name] = np.array([values[name] for values in observed])
         keep(seen)
         return seen
@@ -167,7 +168,7 @@ def _run_ray(task, missing, workers, done, options):
     try:
         import ray
     except ImportError:
-        raise ImportError("backend: 'ray' needs the package ray: pip install 'almond-sim[ray]'") from None
+        raise ImportError("backend: 'ray' needs the package ray: pip install ray") from None
     own = not ray.is_initialized()
     if own:
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)  # what can be imported here can be there
@@ -215,14 +216,14 @@ class _Progress:
 
 def _whole(value, name, least):
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name}: is {value!r}, expected a whole number of {least} or more")
+        raise Error(f"{name}: is {value!r}, expected a whole number of {least} or more")
     return int(value)
 
 
 def _check_model(model, backend):
     if isinstance(model, _core.Model):
         if backend == "ray":
-            raise ValueError(
+            raise Error(
                 "model: an almond.Model cannot be sent to other processes; expected the name of a scene, a file, or a function "
                 "of a seed that builds the simulation there"
             )
@@ -232,10 +233,10 @@ def _check_model(model, backend):
         if _core.is_scene_file(model):
             model = os.path.abspath(model)
             if not os.path.exists(model):
-                raise ValueError(f"model: {model}: no such file")
+                raise Error(f"model: {model}: no such file")
         return model, os.path.basename(model)
     if isinstance(model, _core.Simulation) or not callable(model):
-        raise ValueError(f"model: is a {type(model).__name__}, expected a Model, a scene's name, a file, or a function of a seed")
+        raise Error(f"model: is a {type(model).__name__}, expected a Model, a scene's name, a file, or a function of a seed")
     return model, getattr(model, "__qualname__", type(model).__name__)
 
 
@@ -247,13 +248,13 @@ def _open_folder(folder, facts):
         try:
             before = json.loads(file.read_text())
         except ValueError:
-            raise ValueError(f"folder: {file} is damaged, expected what rollout wrote") from None
+            raise Error(f"folder: {file} is damaged, expected what rollout wrote") from None
         for name, value in facts.items():
             if before.get(name) != value:
-                raise ValueError(f"folder: {folder} was made with {name} {before.get(name)!r}, expected {value!r}; choose another folder")
+                raise Error(f"folder: {folder} was made with {name} {before.get(name)!r}, expected {value!r}; choose another folder")
     else:
         if any(folder.glob("shard_*")):
-            raise ValueError(f"folder: {folder} has shards but no rollout.json, expected an empty folder or one of an earlier call")
+            raise Error(f"folder: {folder} has shards but no rollout.json, expected an empty folder or one of an earlier call")
         partial = file.with_suffix(".part")
         partial.write_text(json.dumps(facts, indent=1))
         os.replace(partial, file)
@@ -276,21 +277,21 @@ def rollout(
     shard: worlds per shard; another number may give a policy that sums over its batch other bits.
     folder: shards are written there as they come, as npz or parquet (format); a call with the same arguments goes on where an earlier
     one ended. Without it everything stays in memory.
-    backend: "threads", or "ray" (pip install almond-sim[ray]) on the cluster that ray.init has joined, or on one of its own with
+    backend: "threads", or "ray" (needs the package ray) on the cluster that ray.init has joined, or on one of its own with
     `workers` CPUs. A worker that dies is replaced and its shard done again. ray_options are those of ray.remote.
     """
     if backend not in ("threads", "ray"):
-        raise ValueError(f"backend: is {backend!r}, expected 'threads' or 'ray'")
+        raise Error(f"backend: is {backend!r}, expected 'threads' or 'ray'")
     if format not in ("npz", "parquet"):
-        raise ValueError(f"format: is {format!r}, expected 'npz' or 'parquet'")
+        raise Error(f"format: is {format!r}, expected 'npz' or 'parquet'")
     for name, function in (("policy", policy), ("setup", setup), ("observe", observe)):
         if function is not None and not callable(function):
-            raise ValueError(f"{name}: is a {type(function).__name__}, expected a function or None")
+            raise Error(f"{name}: is a {type(function).__name__}, expected a function or None")
     n, steps, every, shard = _whole(n, "n", 1), _whole(steps, "steps", 1), _whole(every, "every", 1), _whole(shard, "shard", 1)
     seed = _whole(seed, "seed", 0)
     workers = None if workers is None else _whole(workers, "workers", 1)
     if steps % every:
-        raise ValueError(f"every: is {every}, expected a divisor of steps, {steps}")
+        raise Error(f"every: is {every}, expected a divisor of steps, {steps}")
     model, name = _check_model(model, backend)
     task = {"model": model, "policy": policy, "setup": setup, "observe": observe, "options": options}
     sizes = {"n": n, "steps": steps, "seed": seed, "every": every, "shard": shard}

@@ -6,6 +6,8 @@ import zipfile
 
 import numpy as np
 
+from ._core import Error
+
 
 def write_shard(path, arrays):
     partial = path.with_name(path.name + ".part")
@@ -52,7 +54,7 @@ def _read_parquet(path):
     try:
         table = pa.parquet.read_table(path)
     except pa.ArrowInvalid as error:
-        raise ValueError(str(error)) from None
+        raise Error(str(error)) from None
     result = {}
     for name in table.column_names:
         shape = table.schema.metadata[f"shape_{name}".encode()].decode()
@@ -95,7 +97,7 @@ class Rollouts:
         for shard in self._shards:
             arrays = shard if isinstance(shard, dict) else read_shard(shard)
             if arrays is None:
-                raise ValueError(f"{shard}: is damaged, expected a shard of rollout; call it again to make this one anew")
+                raise Error(f"{shard}: is damaged, expected a shard of rollout; call it again to make this one anew")
             yield arrays
 
     def __len__(self):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _core
-from ._core import ContactProblem, Solution, Workspace
+from ._core import ContactProblem, Error, Solution, Workspace
 
 _mine = threading.local()
 
@@ -39,27 +39,27 @@ def solve(
     threads, trace, ...), see docs/commands.md; settings: the same as a dict.
 
     start: impulses to begin from. Never raises for a hard problem: the status says how it went, and the certificate how
-    exactly. Raises ValueError for bad input. Several threads may call it at once.
+    exactly. Raises almond.Error for bad input. Several threads may call it at once.
     """
     names = _core.setting_names()
     by_name = {name: more.pop(name) for name in list(more) if name in names}
     if problem is None:
         problem = more.pop("A", None)
     if problem is None:
-        raise ValueError("A: missing, expected solve(problem) or solve(A, b, J, e, mu)")
+        raise Error("A: missing, expected solve(problem) or solve(A, b, J, e, mu)")
     if isinstance(problem, ContactProblem):
         given = [name for name, value in (("b", b), ("J", J), ("e", e), ("mu", mu)) if value is not None] + list(more)
         if given:
-            raise ValueError(f"{given[0]}: the problem has it already; expected settings only")
+            raise Error(f"{given[0]}: the problem has it already; expected settings only")
     else:
         if b is None:
-            raise ValueError("b: missing, expected solve(problem) or solve(A, b, J, e, mu)")
+            raise Error("b: missing, expected solve(problem) or solve(A, b, J, e, mu)")
         problem = ContactProblem(problem, b, J, e, mu, **more)
     if settings is not None and not isinstance(settings, dict):
-        raise ValueError(f"settings: is a {type(settings).__name__}, expected a dict")
+        raise Error(f"settings: is a {type(settings).__name__}, expected a dict")
     for name, value, default in [("solver", solver, "auto"), ("tol", tol, 1e-8), *((n, x, None) for n, x in by_name.items())]:
         if name in (settings or {}) and value != default:
-            raise ValueError(f"{name}: given twice, as an argument and in settings; expected one of them")
+            raise Error(f"{name}: given twice, as an argument and in settings; expected one of them")
     if workspace is None:
         workspace = getattr(_mine, "workspace", None)
         if workspace is None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from ._core import ContactProblem
+from ._core import ContactProblem, Error
 
 __all__ = ["Contact", "make_problem"]
 
@@ -39,17 +39,17 @@ def _vector(x, name, size):
     try:
         x = np.asarray(x, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: is {x!r}, expected {size} numbers") from None
+        raise Error(f"{name}: is {x!r}, expected {size} numbers") from None
     if x.shape != (size,):
-        raise ValueError(f"{name}: has shape {x.shape}, expected ({size},)")
+        raise Error(f"{name}: has shape {x.shape}, expected ({size},)")
     if not np.isfinite(x).all():
-        raise ValueError(f"{name}: entry {int(np.argmin(np.isfinite(x)))} is {x[np.argmin(np.isfinite(x))]}, expected finite numbers")
+        raise Error(f"{name}: entry {int(np.argmin(np.isfinite(x)))} is {x[np.argmin(np.isfinite(x))]}, expected finite numbers")
     return x
 
 
 def _number(x, name):
     if isinstance(x, bool) or not isinstance(x, numbers.Real) or not np.isfinite(x):
-        raise ValueError(f"{name} is {x!r}, expected a finite number")
+        raise Error(f"{name} is {x!r}, expected a finite number")
     return float(x)
 
 
@@ -59,7 +59,7 @@ def _joint(x, name, model):
     except TypeError:
         joint = -1
     if not 0 <= joint < model.njoints or isinstance(x, bool):
-        raise ValueError(f"{name} is {x!r}, expected the index of a joint, 0 to {model.njoints - 1}")
+        raise Error(f"{name} is {x!r}, expected the index of a joint, 0 to {model.njoints - 1}")
     return joint
 
 
@@ -67,7 +67,7 @@ def _frame(normal, place):
     """Rows t1, t2, n."""
     n = _vector(normal, f"{place}: normal", 3)
     if abs(np.linalg.norm(n) - 1.0) > 1e-6:
-        raise ValueError(f"{place}: normal is {normal}, expected a unit vector")
+        raise Error(f"{place}: normal is {normal}, expected a unit vector")
     helper = np.eye(3)[np.argmin(np.abs(n))]
     t1 = np.cross(n, helper)
     t1 /= np.linalg.norm(t1)
@@ -88,15 +88,15 @@ def make_problem(model, data, q, v, tau, dt, contacts) -> ContactProblem:
     if not isinstance(data, pin.Data):
         raise TypeError(f"data: is a {type(data).__name__}, expected a pinocchio.Data")
     if len(data.oMi) != model.njoints or data.M.shape != (model.nv, model.nv):
-        raise ValueError("data: was made for another model, expected model.createData()")
+        raise Error("data: was made for another model, expected model.createData()")
     if not _number(dt, "dt:") > 0:
-        raise ValueError(f"dt: is {dt}, expected a positive time")
+        raise Error(f"dt: is {dt}, expected a positive time")
     if isinstance(contacts, (str, bytes)) or not isinstance(contacts, Iterable):
-        raise ValueError(f"contacts: is {contacts!r}, expected a list of almond.pinocchio.Contact")
+        raise Error(f"contacts: is {contacts!r}, expected a list of almond.pinocchio.Contact")
     contacts = list(contacts)
     q, v, tau = (_vector(x, name, size) for x, name, size in ((q, "q", model.nq), (v, "v", model.nv), (tau, "tau", model.nv)))
     if not pin.isNormalized(model, q, 1e-3):
-        raise ValueError("q: has a quaternion, or a pair of cosine and sine, that has not length 1; see pinocchio.normalize")
+        raise Error("q: has a quaternion, or a pair of cosine and sine, that has not length 1; see pinocchio.normalize")
     M = pin.crba(model, data, q)
     M = np.triu(M) + np.triu(M, 1).T
     nle = pin.nonLinearEffects(model, data, q, v)
@@ -105,13 +105,13 @@ def make_problem(model, data, q, v, tau, dt, contacts) -> ContactProblem:
     for k, contact in enumerate(contacts):
         place = f"contacts[{k}]"
         if not isinstance(contact, Contact):
-            raise ValueError(f"{place}: is a {type(contact).__name__}, expected an almond.pinocchio.Contact")
+            raise Error(f"{place}: is a {type(contact).__name__}, expected an almond.pinocchio.Contact")
         mu[k], gap = _number(contact.mu, f"{place}: mu"), _number(contact.gap, f"{place}: gap")
         if mu[k] < 0:
-            raise ValueError(f"{place}: mu is {contact.mu}, expected 0 or more")
+            raise Error(f"{place}: mu is {contact.mu}, expected 0 or more")
         joint, other = _joint(contact.joint, f"{place}: joint", model), _joint(contact.other, f"{place}: other", model)
         if joint == other:
-            raise ValueError(f"{place}: joint and other are both {joint}, expected two bodies")
+            raise Error(f"{place}: joint and other are both {joint}, expected two bodies")
         position = _vector(contact.position, f"{place}: position", 3)
         relative = np.zeros((3, model.nv))
         if joint > 0:

@@ -39,7 +39,7 @@ Result as(const Given& array) {
 
 }  // namespace
 
-void raise_value_error(const std::string& message) { throw nb::value_error(message.c_str()); }
+void raise_value_error(const std::string& message) { throw Error(message); }
 
 nb::object to_array(nb::handle value, const std::string& name) {
   try {

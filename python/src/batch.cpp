@@ -17,6 +17,7 @@ namespace {
 struct Batch {
   Batch(const Model& m, int count, int threads, std::uint64_t first_seed, const nb::dict& given)
       : model(m), seed(first_seed), pool(threads), states(count), inputs(count), workspaces(count), has_last(count, 0) {
+    options = make_options(model);
     apply_options(given, options);
     options.solver.threads = 1;
     for (int k = 0; k < count; ++k) {

@@ -11,6 +11,7 @@ PySimulationPtr from_model(const Model& model, std::uint64_t seed, const nb::dic
   scenes::Scene scene;
   scene.name = model.name;
   scene.model = model;
+  scene.options = make_options(model);
   apply_options(options, scene.options);
   return std::make_unique<PySimulation>(std::move(scene), seed);
 }
@@ -72,9 +73,7 @@ PySimulationPtr from_file(const std::string& path, std::uint64_t seed, const std
   apply_options(options, loaded.scene.options);
   auto result = std::make_unique<PySimulation>(std::move(loaded.scene), seed, std::move(loaded.looks),
                                                std::move(loaded.controls));
-  result->notes = loaded.notes.said;
-  for (const auto& [kind, count] : loaded.notes.ignored)
-    result->notes.push_back(std::to_string(count) + " " + kind + " without effect");
+  result->notes = tell_notes(path, loaded.notes);
   return result;
 }
 

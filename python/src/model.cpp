@@ -147,7 +147,7 @@ void add_shapes(nb::module_& m) {
 int add_body(ModelBuilder& self, const std::string& name, nb::handle parent, const std::string& joint,
              const std::string& joint_name, nb::handle axis, nb::handle anchor, nb::handle position,
              nb::handle quaternion, double mass, nb::handle com, nb::handle inertia, double lower, double upper,
-             double damping, double armature, double dry_friction, double stiffness, double rest) {
+             double damping, double armature, double dry_friction, double stiffness, double rest, double gravcomp) {
   BodySpec spec;
   spec.name = name;
   spec.parent = find_body(self.so_far(), parent, "parent");
@@ -167,6 +167,7 @@ int add_body(ModelBuilder& self, const std::string& name, nb::handle parent, con
   spec.mass = mass;
   if (!com.is_none()) spec.com = read_vec3(com, "com");
   if (!inertia.is_none()) spec.inertia = read_inertia(inertia, "inertia");
+  spec.gravcomp = gravcomp;
   return self.add_body(spec);
 }
 
@@ -200,13 +201,6 @@ FileOptions read_file_options(const std::string& name, const std::string& base, 
   return options;
 }
 
-std::vector<std::string> notes_of(const FileNotes& notes) {
-  std::vector<std::string> lines = notes.said;
-  for (const auto& [kind, count] : notes.ignored)
-    lines.push_back(std::to_string(count) + " " + kind + " without effect");
-  return lines;
-}
-
 void add_builder(nb::module_& m) {
   nb::class_<ModelBuilder>(m, "ModelBuilder", "Builds a Model; what is wrong with a world is a ValueError here.")
       .def(
@@ -215,32 +209,38 @@ void add_builder(nb::module_& m) {
           "An empty world under gravity.")
       .def(
           "set_gravity", [](ModelBuilder& self, nb::handle g) { self.set_gravity(read_vec3(g, "gravity")); },
-          nb::arg("gravity"), "Acceleration (x, y, z) [m/s²]; (0, 0, -9.81) unless set.")
+          nb::arg("gravity"), "Acceleration (x, y, z) [m/s²]; (0, 0, -9.81) unless set, or the first MJCF file's.")
+      .def("set_time_step", &ModelBuilder::set_time_step, nb::arg("seconds"),
+           "Of simulations without a dt [s]; 1/240 unless set, or the first MJCF file's.")
       .def("add_body", &add_body, nb::arg("name"), nb::arg("parent").none() = nb::none(), nb::arg("joint") = "free",
            nb::kw_only(), nb::arg("joint_name") = "", nb::arg("axis") = nb::none(), nb::arg("anchor") = nb::none(),
            nb::arg("position") = nb::none(), nb::arg("quaternion") = nb::none(), nb::arg("mass") = 0.0,
            nb::arg("com") = nb::none(), nb::arg("inertia") = nb::none(), nb::arg("lower") = -kInfinity,
            nb::arg("upper") = kInfinity, nb::arg("damping") = 0.0, nb::arg("armature") = 0.0,
-           nb::arg("dry_friction") = 0.0, nb::arg("stiffness") = 0.0, nb::arg("rest") = 0.0,
-           "A body on a joint at `position` and `quaternion` (w, x, y, z) in its parent; returns its index.")
+           nb::arg("dry_friction") = 0.0, nb::arg("stiffness") = 0.0, nb::arg("rest") = 0.0, nb::arg("gravcomp") = 0.0,
+           "A body on a joint at `position` and `quaternion` (w, x, y, z) in its parent; returns its index.\n"
+           "gravcomp: share of its weight that a force takes off it.")
       .def(
           "add_geom",
           [](ModelBuilder& self, nb::handle body, const Shape& shape, nb::handle position, nb::handle quaternion,
-             double mu, double restitution, const std::string& name, std::uint32_t group, std::uint32_t mask) {
+             double mu, double restitution, const std::string& name, std::uint32_t group, std::uint32_t mask,
+             int priority) {
             GeomSpec spec;
             spec.name = name;
             spec.body = find_body(self.so_far(), body, "body");
             spec.X_BG = read_pose(position, quaternion);
             spec.shape = shape;
             spec.material = read_material(mu, restitution);
+            spec.material.priority = priority;
             spec.group = group;
             spec.mask = mask;
             return self.add_geom(spec);
           },
           nb::arg("body").none(), nb::arg("shape"), nb::kw_only(), nb::arg("position") = nb::none(),
           nb::arg("quaternion") = nb::none(), nb::arg("mu") = 0.5, nb::arg("restitution") = 0.0, nb::arg("name") = "",
-          nb::arg("group") = 1U, nb::arg("mask") = 0xffffffffU,
-          "A shape on a body (None: the ground). Two geoms may touch where each one's group is in the other's mask.")
+          nb::arg("group") = 1U, nb::arg("mask") = 0xffffffffU, nb::arg("priority") = 0,
+          "A shape on a body (None: the ground). Two geoms may touch where each one's group is in the other's mask.\n"
+          "The friction of the one with the higher priority counts.")
       .def(
           "add_solid",
           [](ModelBuilder& self, const std::string& name, const Shape& shape, double mass, nb::handle position,
@@ -356,9 +356,9 @@ void add_builder(nb::module_& m) {
              const std::string& meshes, nb::handle position, nb::handle quaternion,
              const std::vector<std::string>& search, const nb::dict& joints) {
             FileNotes notes;
-            add_urdf(self, nb::cast<std::string>(nb::str(path)),
-                     read_file_options(name, base, meshes, position, quaternion, search, joints), notes);
-            return notes_of(notes);
+            const auto file = nb::cast<std::string>(nb::str(path));
+            add_urdf(self, file, read_file_options(name, base, meshes, position, quaternion, search, joints), notes);
+            return tell_notes(file, notes);
           },
           nb::arg("path"), nb::kw_only(), nb::arg("name") = "", nb::arg("base") = "fixed", nb::arg("meshes") = "hull",
           nb::arg("position") = nb::none(), nb::arg("quaternion") = nb::none(),
@@ -367,15 +367,19 @@ void add_builder(nb::module_& m) {
       .def(
           "add_mjcf",
           [](ModelBuilder& self, const nb::object& path, const std::string& name, const std::string& meshes,
-             nb::handle position, nb::handle quaternion, const nb::dict& joints) {
+             nb::handle position, nb::handle quaternion, const nb::dict& joints, const std::string& keyframe) {
             FileNotes notes;
-            add_mjcf(self, nb::cast<std::string>(nb::str(path)),
-                     read_file_options(name, "file", meshes, position, quaternion, {}, joints), notes);
-            return notes_of(notes);
+            const auto file = nb::cast<std::string>(nb::str(path));
+            const MjcfFile added =
+                add_mjcf(self, file, read_file_options(name, "file", meshes, position, quaternion, {}, joints), notes);
+            if (!keyframe.empty()) start_at_keyframe(self, added, keyframe);
+            return tell_notes(file, notes);
           },
           nb::arg("path"), nb::kw_only(), nb::arg("name") = "", nb::arg("meshes") = "hull",
           nb::arg("position") = nb::none(), nb::arg("quaternion") = nb::none(), nb::arg("joints") = nb::dict(),
-          "Adds an MJCF file; returns what is worth knowing about it.")
+          nb::arg("keyframe") = "",
+          "Adds an MJCF file, with its gravity and time step where none were set and it is the first; returns what is "
+          "worth\nknowing about it. keyframe: where it starts, and with which controls.")
       .def("build", &ModelBuilder::build, "The model; raises ValueError for what is wrong with the whole.");
 }
 
@@ -429,6 +433,15 @@ int find_drive(const Model& model, const std::string& name) {
 
 }  // namespace
 
+std::vector<std::string> tell_notes(const std::string& path, const FileNotes& notes) {
+  std::vector<std::string> lines = notes.said;
+  for (const auto& [kind, count] : notes.ignored)
+    lines.push_back(std::to_string(count) + " " + kind + " without effect");
+  const std::string lost = elements_text(lost_elements(notes));
+  if (!lost.empty()) nb::module_::import_("almond._errors").attr("warn")(path + ": without effect in Almond: " + lost);
+  return lines;
+}
+
 void add_model(nb::module_& m) {
   add_shapes(m);
   add_builder(m);
@@ -439,6 +452,7 @@ void add_model(nb::module_& m) {
       .def_prop_ro("num_bodies", &Model::num_bodies, "Bodies, each with the joint that carries it.")
       .def_prop_ro(
           "gravity", [](const Model& model) { return to_numpy(VecX(model.gravity)); }, "[m/s²].")
+      .def_ro("time_step", &Model::time_step, "Of simulations without a dt [s].")
       .def_prop_ro(
           "q0", [](const Model& model) { return to_numpy(model.q0); }, "Positions at the start.")
       .def_prop_ro(

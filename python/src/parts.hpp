@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "almond/load/robot_file.hpp"
 #include "almond/sim/step.hpp"
 #include "almond/solver/solve.hpp"
 #include "arrays.hpp"
@@ -18,6 +19,9 @@ void read_settings(const nb::dict& given, Settings& settings);
 void apply_options(const nb::dict& given, StepOptions& options, const std::vector<std::string>& others = {});
 /// Throws ValueError with the nearest of the known names.
 [[noreturn]] void refuse_name(const std::string& name, const std::vector<std::string>& known, const std::string& kind);
+
+/// All that is worth knowing about a file, one line each, and an almond.FileWarning for what in it has no effect.
+[[nodiscard]] std::vector<std::string> tell_notes(const std::string& path, const FileNotes& notes);
 
 [[nodiscard]] nb::dict to_dict(const StepReport& report);
 /// Contacts of the step that `last` was used for and that led to `state`; nullptr: there was none.
@@ -45,5 +49,6 @@ void add_step_report(nb::module_& m);
 void add_simulation(nb::module_& m);
 void add_batch(nb::module_& m);
 void add_mujoco(nb::module_& m);
+void add_program(nb::module_& m);
 
 }  // namespace almond::python

@@ -124,6 +124,26 @@ std::string make_html(PySimulation& self, const std::string& title) {
   return make_page({bytes});
 }
 
+using Picture = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<3>, nb::c_contig>;
+
+Picture make_picture(PySimulation& self, nb::handle width, nb::handle height, nb::handle camera) {
+  constexpr std::int64_t kLargest = 4096;
+  const auto w = static_cast<int>(read_whole(width, "width", 16, kLargest));
+  const auto h = static_cast<int>(read_whole(height, "height", 16, kLargest));
+  std::optional<Camera> from;
+  if (!camera.is_none()) {
+    const VecX x = read_vector(camera, "camera", 6);
+    if (!((x.head<3>() - x.tail<3>()).norm() > 1e-6))
+      raise_value_error("camera: looks at where it is, expected x, y, z, and what it looks at");
+    from = Camera{x.head<3>(), x.tail<3>()};
+  }
+  const Busy busy(self.busy, "this simulation");
+  if (!self.painter) self.painter = std::make_unique<Painter>(looks_of(self));
+  auto* bytes = new std::vector<std::uint8_t>(self.painter->draw(self.simulation.kinematics().X_WB, w, h, from));
+  const nb::capsule owner(bytes, [](void* p) noexcept { delete static_cast<std::vector<std::uint8_t>*>(p); });
+  return {bytes->data(), {static_cast<std::size_t>(h), static_cast<std::size_t>(w), 3}, owner};
+}
+
 /// A script that is asked how it went may act; nothing of that stays.
 scenes::Outcome judge(PySimulation& self) {
   const Inputs inputs = self.simulation.inputs();
@@ -378,6 +398,11 @@ void add_simulation(nb::module_& m) {
           "feedforward has\nfor mode torque, target_velocity for velocity, target for the others.")
       .def("html", &make_html, nb::arg("title") = "Almond",
            "A page that plays what was recorded, or shows the world as it is. The recording goes on.")
+      .def("picture", &make_picture, nb::arg("width") = 480, nb::arg("height") = 360, nb::arg("camera") = nb::none(),
+           nb::sig("def picture(self, width: int = 480, height: int = 360, camera: object | None = None) -> "
+                   "numpy.typing.NDArray[numpy.uint8]"),
+           "The world as it is, (height, width, 3) from the top: red, green, blue. camera is x, y, z and what it looks "
+           "at;\nwithout, one that sees everything in the first picture and goes along with the bodies.")
       .def(
           "judge",
           [](PySimulation& s) -> nb::object {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "almond/load/mjcf.hpp"
+#include "almond/view/painter.hpp"
 #include "almond/view/replay.hpp"
 #include "parts.hpp"
 #include "snapshot.hpp"
@@ -35,6 +36,7 @@ struct PySimulation {
   StepReport report;
   ReplayOptions recording;
   std::unique_ptr<Replay> replay;
+  std::unique_ptr<Painter> painter;                      // since the first picture
   bool scripted = true;                                  // the scene's own control acts
   bool has_last = false;                                 // last() is the step that led to the state
   std::function<std::unique_ptr<PySimulation>()> again;  // makes it anew, where its script cannot be copied

@@ -11,10 +11,28 @@
 #include "almond/solver/setting_fields.hpp"
 #include "almond/solver/stop.hpp"
 #include "parts.hpp"
-#include "scenes/memory.hpp"
+#include "pickle.hpp"
 #include "signals.hpp"
 
 namespace almond::python {
+
+void remember(scenes::Memory& m, Certificate& c) {
+  m(c.residual, c.natural_map, c.normal_violation, c.complementarity, c.cone_violation, c.slip_error,
+    c.dynamics_residual, c.row_violation, c.impulse_ratio, c.worst_constraint, c.modes, c.mode, c.finite);
+  for (const ContactMode mode : c.mode) require(mode <= ContactMode::kSlip, "has a mode that there is not");
+}
+
+void remember(scenes::Memory& m, Solution& s) {
+  VecX v = s.v, lambda = s.lambda;
+  SolveInfo& i = s.info;
+  m(v, lambda, s.status, i.iterations, i.newton_steps, i.islands, i.time_ms, i.setup_ms, i.pgs_sweeps,
+    i.admm_iterations, i.inner_failures, i.trace);
+  require(s.status <= Status::kNumericalError, "has a status that there is not");
+  remember(m, s.certificate);
+  s.v = v;
+  s.lambda = lambda;
+}
+
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -115,49 +133,19 @@ struct PyWorkspace {
   std::atomic<bool> busy{false};
 };
 
-// What pickle keeps.
-void remember(scenes::Memory& m, Certificate& c) {
-  m(c.residual, c.natural_map, c.normal_violation, c.complementarity, c.cone_violation, c.slip_error,
-    c.dynamics_residual, c.row_violation, c.worst_constraint, c.modes, c.mode, c.finite);
-}
-
-void remember(scenes::Memory& m, Solution& s) {
-  VecX v = s.v, lambda = s.lambda;
-  SolveInfo& i = s.info;
-  m(v, lambda, s.status, i.iterations, i.newton_steps, i.islands, i.time_ms, i.setup_ms, i.pgs_sweeps,
-    i.admm_iterations, i.inner_failures, i.trace);
-  remember(m, s.certificate);
-  s.v = v;
-  s.lambda = lambda;
-}
-
-template <class T>
-nb::tuple to_pickle(const T& value) {
-  T copy = value;
-  scenes::Memory memory;
-  remember(memory, copy);
-  return nb::make_tuple(nb::bytes(memory.bytes().data(), memory.bytes().size()));
-}
-
-template <class T>
-void from_pickle(T& self, const nb::tuple& state) {
-  const auto bytes = nb::cast<nb::bytes>(state[0]);
-  scenes::Memory memory(std::string(bytes.c_str(), bytes.size()));
-  new (&self) T();
-  remember(memory, self);
-}
-
 nb::tuple problem_to_pickle(const ContactProblem& problem) {
   const std::string bytes = fields_from_problem(problem).to_bytes("pickle");
   return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), problem.name);
 }
 
 void problem_from_pickle(ContactProblem& self, const nb::tuple& state) {
-  const auto bytes = nb::cast<nb::bytes>(state[0]);
+  const auto bytes = read_entry<nb::bytes>(state, 2, 0);
+  auto name = read_entry<std::string>(state, 2, 1);
   LoadReport report;
   ContactProblem problem =
       problem_from_fields(NpzArchive::from_bytes(std::string(bytes.c_str(), bytes.size()), "pickle"), report);
-  problem.name = nb::cast<std::string>(state[1]);
+  problem.name = std::move(name);
+  problem.validate();
   new (&self) ContactProblem(std::move(problem));
 }
 
@@ -203,6 +191,7 @@ nb::dict to_dict(const Certificate& c) {
   d["slip_error"] = c.slip_error;
   d["dynamics_residual"] = c.dynamics_residual;
   d["row_violation"] = c.row_violation;
+  d["impulse_ratio"] = c.impulse_ratio;
   d["worst_constraint"] = c.worst_constraint;
   return d;
 }
@@ -302,6 +291,8 @@ void add_solver(nb::module_& m) {
               "Worst mu L_n |w_t| + L_t·w_t: 0 where friction opposes slip in full [J].")
       .def_ro("dynamics_residual", &Certificate::dynamics_residual, "|A v - b - JᵀL| / (|b| + |JᵀL|).")
       .def_ro("row_violation", &Certificate::row_violation, "Worst over hard, soft, equality and bounded rows [m/s].")
+      .def_ro("impulse_ratio", &Certificate::impulse_ratio,
+              "Largest impulse by what the masses it acts on could need; nothing above 1000 is solved.")
       .def_ro("worst_constraint", &Certificate::worst_constraint,
               "Index of the constraint that is farthest from the law: contacts first, then rows; -1 for none.")
       .def_prop_ro(

@@ -1,10 +1,9 @@
 // How a step went.
 
-#include <cstring>
-
 #include "almond/base/text.hpp"
 #include "almond/sim/frame.hpp"
 #include "parts.hpp"
+#include "pickle.hpp"
 
 namespace almond::python {
 
@@ -17,11 +16,24 @@ nb::dict to_dict(const StepReport& r) {
   d["active"] = r.active;
   d["iterations"] = r.iterations;
   d["penetration"] = r.penetration;
+  d["opening"] = r.opening;
+  d["passed"] = r.passed;
+  d["parts"] = r.parts;
+  d["held_contacts"] = r.held_contacts;
   d["jammed"] = r.jammed;
+  d["energy_limited"] = r.energy_limited;
+  d["energy_dt"] = r.energy_dt;
   d["collide_ms"] = r.collide_ms;
   d["solve_ms"] = r.solve_ms;
   d["step_ms"] = r.step_ms;
   return d;
+}
+
+void remember(scenes::Memory& m, StepReport& r) {
+  m(r.status, r.residual, r.natural_map, r.contacts, r.active, r.iterations, r.penetration, r.opening, r.held_contacts,
+    r.passed, r.parts, r.dropped_contacts, r.looked_twice, r.paths_bent, r.jammed, r.reduced_contacts,
+    r.suspicious_depths, r.energy_limited, r.energy_dt, r.collide_ms, r.solve_ms, r.step_ms);
+  require(r.status <= Status::kNumericalError, "has a status that there is not");
 }
 
 nb::dict contacts_of(const StepWorkspace* last, const State& state, double dt) {
@@ -70,23 +82,22 @@ void add_step_report(nb::module_& m) {
       .def_ro("active", &StepReport::active, "Contacts that carry an impulse.")
       .def_ro("iterations", &StepReport::iterations, "Of the solver.")
       .def_ro("penetration", &StepReport::penetration, "Deepest overlap at the start of the step [m].")
+      .def_ro("opening", &StepReport::opening, "Largest error of a closure at the start of the step [m, rad].")
+      .def_ro("passed", &StepReport::passed, "Pairs of geoms that went through each other, or ended in each other.")
+      .def_ro("parts", &StepReport::parts, "The step was taken in so many, for bodies not to pass through each other.")
+      .def_ro("held_contacts", &StepReport::held_contacts,
+              "Contacts that no joint can open: left out, their overlap stays.")
       .def_ro("jammed", &StepReport::jammed, "Whether friction held an overlap against every correction.")
+      .def_ro("energy_limited", &StepReport::energy_limited,
+              "Trees that whirl too fast for this step: their energy was held, their path is not theirs.")
+      .def_ro("energy_dt", &StepReport::energy_dt, "The time step that would do for them, about; 0 for none [s].")
       .def_ro("collide_ms", &StepReport::collide_ms, "Time to find contacts [ms].")
       .def_ro("solve_ms", &StepReport::solve_ms, "Time to solve [ms].")
       .def_ro("step_ms", &StepReport::step_ms, "Time of the whole step [ms].")
       .def(
           "as_dict", [](const StepReport& r) { return to_dict(r); }, "All figures by name.")
-      .def("__getstate__",
-           [](const StepReport& r) {
-             return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(&r), sizeof r));  // numbers only
-           })
-      .def("__setstate__",
-           [](StepReport& self, const nb::tuple& state) {
-             const auto bytes = nb::cast<nb::bytes>(state[0]);
-             require(bytes.size() == sizeof self, "pickle: is a step report of another version");
-             new (&self) StepReport();
-             std::memcpy(&self, bytes.c_str(), sizeof self);
-           })
+      .def("__getstate__", &to_pickle<StepReport>)
+      .def("__setstate__", &from_pickle<StepReport>)
       .def("__repr__", [](const StepReport& r) {
         return std::string("<almond.StepReport: ") + to_string(r.status) + ", residual " + to_text(r.residual) + ", " +
                std::to_string(r.contacts) + " contacts, " + to_text(r.step_ms) + " ms>";

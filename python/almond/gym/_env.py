@@ -57,9 +57,25 @@ def _check_action(action, shape):
     return action
 
 
-def _refuse_render_mode(render_mode):
-    if render_mode is not None:
-        raise ValueError(f"render_mode: is {render_mode!r}, expected None; save_html() and show() replay an episode in a browser")
+def _check_render_mode(render_mode):
+    if render_mode not in (None, "rgb_array"):
+        raise ValueError(
+            f"render_mode: is {render_mode!r}, expected None or 'rgb_array'; save_html() and show() replay an episode in a browser"
+        )
+    return render_mode
+
+
+def _metadata(metadata, worlds):
+    """With the pictures a second that play at the speed of the world."""
+    return {**metadata, "render_fps": max(1, round(1.0 / (worlds.batch.dt * worlds.task.substeps)))}
+
+
+def _can_render(env):
+    """Gymnasium's rule: without a mode there is no picture, and a word on it."""
+    _open(env.worlds)
+    if env.render_mode is None:
+        gymnasium.logger.warn("render: the environment has no render_mode, expected gymnasium.make(..., render_mode='rgb_array')")
+    return env.render_mode is not None
 
 
 def _open(worlds):
@@ -71,15 +87,16 @@ def _open(worlds):
 class Env(gymnasium.Env):
     """One world of a task: `task` is its name or an almond.gym.Task, options go to the task.
 
-    save_html(path) and show() replay the present episode, in a page that any browser plays."""
+    save_html(path) and show() replay the present episode, in a page that any browser plays; with render_mode="rgb_array"
+    render() is a picture of the world as it is."""
 
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 60}
 
     def __init__(self, task, render_mode=None, **options):
-        _refuse_render_mode(render_mode)
-        self.render_mode = None
+        self.render_mode = _check_render_mode(render_mode)
         self.task = _make_task(task, options)
         self.worlds = Worlds(self.task, 1, record=True)
+        self.metadata = _metadata(self.metadata, self.worlds)
         self.observation_space, self.action_space = _spaces(self.task)
         self._begun = False
 
@@ -97,6 +114,14 @@ class Env(gymnasium.Env):
         reward, terminated, info = self.worlds.step(action[None])
         info = {name: values[0].item() for name, values in info.items()}
         return self.worlds.observe()[0], float(reward[0]), bool(terminated[0]), False, info
+
+    def render(self):
+        """The world as it is, (height, width, 3) of uint8."""
+        if not _can_render(self):
+            return None
+        if not self._begun:
+            raise gymnasium.error.ResetNeeded("render: before the first reset")
+        return self.worlds.picture(0)
 
     def save_html(self, path, fps=60.0):
         """Write a page that plays the present episode."""
@@ -117,7 +142,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     World k is bit for bit what an Env with its seed gives, for any number of threads. autoreset_mode as in Gymnasium's own
     vector environments. With record=True, save_html(path, world) replays the present episode of a world."""
 
-    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 60, "autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
         self,
@@ -130,15 +155,14 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         render_mode=None,
         **options,
     ):
-        _refuse_render_mode(render_mode)
-        self.render_mode = None
+        self.render_mode = _check_render_mode(render_mode)
         if operator.index(num_envs) < 1:
             raise ValueError(f"num_envs: is {num_envs}, expected 1 or more")
         self.task = _make_task(task, options)
         self.num_envs, self.max_episode_steps = num_envs, max_episode_steps
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.worlds = Worlds(self.task, num_envs, threads, record)
+        self.metadata = {**_metadata(self.metadata, self.worlds), "autoreset_mode": self.autoreset_mode}
         self.single_observation_space, self.single_action_space = _spaces(self.task)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -197,6 +221,14 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             self._reset_worlds(np.flatnonzero(over))
             observation = self.worlds.observe()
         return observation, reward, terminated, truncated, infos
+
+    def render(self):
+        """A picture of each world as it is, (height, width, 3) of uint8."""
+        if not _can_render(self):
+            return None
+        if None in self._rngs:
+            raise gymnasium.error.ResetNeeded("render: before the first reset")
+        return tuple(self.worlds.picture(k) for k in range(self.num_envs))
 
     def save_html(self, path, world=0, fps=60.0):
         """Write a page that plays the present episode of a world; needs record=True."""

@@ -73,6 +73,7 @@ class Worlds:
         self.batch = Batch(task.model, n, threads, **task.options)
         self.memory = {}
         self._starts, self._log = {}, []
+        self._painter = None
 
     def reset(self, k, rng):
         """World k to a start of its own; the others stay as they are."""
@@ -115,6 +116,13 @@ class Worlds:
         for name, values in (("reward", reward), ("terminated", terminated)):
             _check_array(values, method, name, (len(batch),))
         return reward, terminated, info
+
+    def picture(self, k):
+        """World k as it is, (height, width, 3) of uint8."""
+        if self._painter is None:
+            self._painter = self.task.simulation()
+        self._painter.q[:] = self.batch.q[k]
+        return self._painter.picture()
 
     def replay(self, k=0, fps=60.0):
         """A simulation that has done and recorded the present episode of world k once more, with the same bits."""
