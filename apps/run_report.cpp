@@ -143,7 +143,7 @@ std::vector<RunFact> run_facts(const Simulation& simulation, const RunRecord& re
   if (s.energy_limited > 0)
     line("energy",
          format("%d steps: links whirl too fast for the step, held; %.2g s would do", s.energy_limited, s.energy_dt));
-  if (s.jammed > 0) line("jammed", format("%d steps: overlaps held by friction, corrected without it", s.jammed));
+  if (s.jammed > 0) line("jammed", format("%d steps: overlaps held by friction or from two sides, corrected without friction as far as they agree", s.jammed));
   if (s.held_contacts > 0)
     line("held", format("up to %d contacts in a step that no joint can open, left out", s.held_contacts));
   for (const scenes::Metric& metric : record.outcome.metrics) line(metric.name, format("%.6g", metric.value));

@@ -30,7 +30,7 @@ nb::dict to_dict(const StepReport& r) {
 }
 
 void remember(scenes::Memory& m, StepReport& r) {
-  m(r.status, r.residual, r.natural_map, r.contacts, r.active, r.iterations, r.penetration, r.opening, r.held_contacts,
+  m(r.status, r.residual, r.natural_map, r.contacts, r.active, r.iterations, r.work, r.penetration, r.opening, r.held_contacts,
     r.passed, r.parts, r.dropped_contacts, r.looked_twice, r.paths_bent, r.jammed, r.reduced_contacts,
     r.suspicious_depths, r.energy_limited, r.energy_dt, r.collide_ms, r.solve_ms, r.step_ms);
   require(r.status <= Status::kNumericalError, "has a status that there is not");

@@ -308,6 +308,67 @@ TEST(Correction, WedgeHeldByFrictionComesFree) {
   EXPECT_NEAR(sim.state().q[2], kRadius / std::sin(kHalf), 5e-5 / std::sin(kHalf));
 }
 
+/// A box of 0.1 m between walls that overlap it by `left` and `right`, far above the floor, and a cube 5 mm in the floor.
+Model make_box_between_walls(double left, double right, double mu) {
+  const Material material{mu, 0.0};
+  ModelBuilder builder;
+  builder.add_ground(Plane{});
+  const Vec3 wall(0.02, 0.2, 0.2);
+  builder.add_ground(Box{wall}, make_translation(-0.07 + left, 0.0, 0.5), material);
+  builder.add_ground(Box{wall}, make_translation(0.07 - right, 0.0, 0.5), material);
+  builder.add_solid("box", Box{Vec3(0.05, 0.05, 0.05)}, 1.0, make_translation(0.0, 0.0, 0.5), material);
+  builder.add_solid("cube", Box{Vec3(0.05, 0.05, 0.05)}, 1.0, make_translation(1.0, 0.0, 0.045));
+  return builder.build();
+}
+
+TEST(Correction, OverlapsFromTwoSidesHoldAndKeepNothingElse) {
+  // Walls 4 mm nearer than the box is wide: no correction has an answer. What is pressed so hard holds, in the middle
+  // and at rest, and gains no energy; the cube elsewhere comes out of the floor.
+  for (const double left : {2e-3, 2.5e-3}) {
+    Simulation sim(make_box_between_walls(left, 4e-3 - left, 1.0));
+    for (int i = 0; i < 480; ++i) {
+      const StepReport report = sim.step();
+      ASSERT_EQ(report.status, Status::kSolved) << i;
+      ASSERT_TRUE(report.jammed) << i;
+      ASSERT_LT(sim.state().v.head<6>().norm(), 1e-6) << i;
+    }
+    EXPECT_NEAR(sim.state().q[2], 0.5, 1e-6);
+    EXPECT_LT(std::abs(sim.state().q[0]), 1e-3);
+    EXPECT_NEAR(sim.state().q[7 + 2], 0.05, 1e-5);
+  }
+}
+
+TEST(Correction, OverlapsFromTwoSidesWithoutFrictionFall) {
+  // The same without friction: ½ g t² of the semi-implicit step, as if there were no walls.
+  Simulation sim(make_box_between_walls(2e-3, 2e-3, 0.0));
+  constexpr int kSteps = 48;
+  for (int i = 0; i < kSteps; ++i) ASSERT_EQ(sim.step().status, Status::kSolved) << i;
+  const double fall = 9.81 * kDt * kDt * kSteps * (kSteps + 1) / 2.0;
+  EXPECT_NEAR(sim.state().q[2], 0.5 - fall, 1e-6);
+}
+
+TEST(Correction, OverlapAgainstAJointLimitStays) {
+  // A slider whose lower limit lies 3 mm above where a ceiling lets it: neither can be mended, and nothing moves.
+  ModelBuilder builder;
+  builder.add_ground(Plane{}, {exp_so3(Vec3(M_PI, 0.0, 0.0)), Vec3(0.0, 0.0, 0.05)});
+  BodySpec slider = testing::make_slider("slider", Vec3::UnitZ());
+  slider.joint.lower = 0.003;
+  slider.joint.upper = 0.1;
+  const int body = builder.add_body(slider);
+  GeomSpec geom;
+  geom.body = body;
+  geom.shape = Sphere{0.05};
+  builder.add_geom(geom);
+  Simulation sim(builder.build());
+  sim.state().q[0] = 0.003;
+  for (int i = 0; i < 240; ++i) {
+    const StepReport report = sim.step();
+    ASSERT_EQ(report.status, Status::kSolved) << i;
+    ASSERT_LT(std::abs(sim.state().v[0]), 1e-9) << i;
+  }
+  EXPECT_NEAR(sim.state().q[0], 0.003, 1.5e-3);
+}
+
 // ---------------------------------------------------------------- θ
 
 class AnyTheta : public ::testing::TestWithParam<double> {};

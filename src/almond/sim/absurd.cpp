@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "almond/dynamics/drift.hpp"
+#include "almond/solver/contact_velocity.hpp"
 
 namespace almond {
 namespace {
@@ -21,13 +22,7 @@ double row_work(const Assembly& assembly, const GrowVector& lambda, const GrowVe
   for (std::size_t i = 0; i < problem.soft.size(); ++i) {
     if (i >= begin && i < begin + closures) continue;
     const Row& row = problem.soft[i];
-    double speed = 0.0;
-    for (int s = 0; s < row.num_sides; ++s) {
-      const Side& side = row.sides[s];
-      const Subsystem& sub = problem.subsystems[side.subsystem];
-      for (int k = 0; k < sub.dofs; ++k) speed += problem.J_pool[side.J_start + k] * v[sub.offset + k];
-    }
-    work += std::abs(lambda[static_cast<Eigen::Index>(first + i)] * speed);
+    work += std::abs(lambda[static_cast<Eigen::Index>(first + i)] * (row_velocity(problem, row, v) - row.e));
   }
   return work;
 }

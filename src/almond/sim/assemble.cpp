@@ -486,6 +486,11 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
   add_tendons(c);
 }
 
+Row* closure_rows(Assembly& assembly) {
+  ContactProblem& problem = assembly.problem;
+  return problem.equality.empty() ? problem.soft.data() + assembly.soft_closures : problem.equality.data();
+}
+
 bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, double noticeable,
                     Assembly& out) {
   ContactProblem& problem = out.problem;
@@ -505,7 +510,7 @@ bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const St
     e = bounces(i) ? -contacts.points[i].restitution * out.approach[i] : std::max(e, 0.0);
   }
   for (Row& row : problem.hard) row.e = std::max(row.e, 0.0);
-  Row* const closures = problem.equality.empty() ? problem.soft.data() + out.soft_closures : problem.equality.data();
+  Row* const closures = closure_rows(out);
   for (std::size_t i = 0; i < out.correction.size(); ++i) closures[i].e -= out.correction[i];
   return true;
 }

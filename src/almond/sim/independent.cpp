@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "almond/solver/contact_velocity.hpp"
+
 namespace almond {
 namespace {
 
@@ -68,13 +70,7 @@ bool contradicts(const Assembly& assembly, double dt, const GrowVector& v) {
   const ContactProblem& problem = assembly.problem;
   const auto stays = [&](const Row& row, double correction) {
     if (std::abs(correction) * dt < kOpen) return false;
-    double speed = row.e;
-    for (int s = 0; s < row.num_sides; ++s) {
-      const Side& side = row.sides[s];
-      const Subsystem& sub = problem.subsystems[side.subsystem];
-      for (int k = 0; k < sub.dofs; ++k) speed += problem.J_pool[side.J_start + k] * v[sub.offset + k];
-    }
-    return std::abs(speed) > kLeft * std::abs(correction);
+    return std::abs(row_velocity(problem, row, v)) > kLeft * std::abs(correction);
   };
   for (std::size_t i = 0; i < assembly.dropped.size(); ++i)
     if (stays(assembly.dropped[i], assembly.dropped_correction[i])) return true;

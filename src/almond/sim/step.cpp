@@ -14,6 +14,7 @@
 #include "almond/sim/memory.hpp"
 #include "almond/sim/passing.hpp"
 #include "almond/sim/second_look.hpp"
+#include "almond/solver/contact_velocity.hpp"
 
 namespace almond {
 namespace {
@@ -38,13 +39,24 @@ void fail(StepReport& report) {
   report.residual = report.natural_map = kInfinity;
 }
 
+/// What all looks and parts of a step may spend together, in what one solve may [-]: two solves of a small problem, which
+/// has ten times as much. A solved step of the soak takes half of it at most.
+constexpr double kWorkOfStep = 20.0;
+
+double work_left(const StepOptions& options, const StepReport& report) {
+  return options.solver.max_work > 0.0 ? kWorkOfStep * options.solver.max_work - report.work : kInfinity;
+}
+
 /// A budget is that of the step: what comes after its first solve gets what is left, and a little in any case. What
 /// the last one will need, for the velocities at the end, the others leave.
 void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& report, bool last = false) {
   constexpr double kLeastShare = 0.05, kMostForLast = 0.5;
   Settings settings = options.solver;
   const double later = last ? 0.0 : std::min(w.end_ms, kMostForLast * settings.budget_ms);
+  settings.squeezed = last && report.jammed;
   settings.budget_ms = std::max(settings.budget_ms - report.solve_ms - later, kLeastShare * settings.budget_ms);
+  if (settings.max_work > 0.0)
+    settings.max_work = std::clamp(work_left(options, report), kLeastShare * settings.max_work, settings.max_work);
   Stopwatch part;
   w.start_v = w.solution.v;
   w.start_lambda = w.solution.lambda;
@@ -55,6 +67,7 @@ void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& rep
   report.residual = std::max(report.residual, w.solution.certificate.residual);
   report.natural_map = std::max(report.natural_map, w.solution.certificate.natural_map);
   report.iterations += w.solution.info.iterations;
+  report.work += w.solution.info.work;
 }
 
 void find_contacts(const Model& model, const StepOptions& options, StepWorkspace& w, StepReport& report) {
@@ -77,24 +90,100 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
   solve_problem(options, w, report);
 }
 
-/// A wedge that friction holds cannot be pushed apart: impulses grow without end and no answer exists. Its overlaps are
-/// corrected without friction, and the law itself is left to the end of the step, where nothing is corrected. False if
-/// that has no answer either.
-bool unwedge(const StepOptions& options, StepWorkspace& w, StepReport& report) {
-  std::vector<Contact>& contacts = w.assembly.problem.contacts;
-  if (std::none_of(contacts.begin(), contacts.end(), [](const Contact& c) { return c.e[2] < 0.0; })) return false;
-  for (Contact& contact : contacts)
-    if (contact.e[2] < 0.0) contact.mu = 0.0;
-  w.solution.lambda = w.start_lambda;
+/// Corrections that contradict each other, cut back to what the last answer came to: bodies that overlap from two sides
+/// meet in the middle.
+void cut_back(const GrowVector& v, ContactProblem& problem) {
+  constexpr double kSlack = 1e-3;  // of a correction: for rounding
+  const auto cut = [](double& e, double w) {
+    if (e < 0.0 && w < 0.0) e -= w + kSlack * e;
+  };
+  for (Contact& contact : problem.contacts) cut(contact.e[2], contact_velocity(problem, contact, v)[2]);
+  for (Row& row : problem.hard) cut(row.e, row_velocity(problem, row, v));
+}
+
+/// The problem of the corrections beside the answer (v, λ): what holds by impulses acts as a force does, without friction,
+/// and springs give way to both.
+void set_corrections(const GrowVector& lambda, Assembly& assembly) {
+  ContactProblem& problem = assembly.problem;
+  const auto push = [&](const auto& constraint, int rows, Eigen::Index at) {
+    for (int s = 0; s < constraint.num_sides; ++s) {
+      const Side& side = constraint.sides[s];
+      const Subsystem& sub = problem.subsystems[side.subsystem];
+      Eigen::Map<VecX>(problem.b.data() + sub.offset, sub.dofs).noalias() +=
+          problem.J(side, rows).transpose() * lambda.segment(at, rows);
+    }
+  };
+  Eigen::Index at = 0;
+  for (Contact& contact : problem.contacts) {
+    push(contact, 3, at);
+    contact.mu = 0.0;
+    at += 3;
+  }
+  for (const Row& row : problem.hard) push(row, 1, at++);
+  at += static_cast<Eigen::Index>(problem.soft.size() + problem.equality.size());
+  for (const Row& row : problem.bounded) push(row, 1, at++);
+  Row* const closures = closure_rows(assembly);
+  for (std::size_t i = 0; i < assembly.correction.size(); ++i) closures[i].e += assembly.correction[i];
+}
+
+/// Overlaps from two sides, or that friction wedges, cannot be pushed apart: impulses grow without end and no answer
+/// exists. The law is left to the end of the step, where nothing is corrected, and overlaps are corrected beside it:
+/// without friction, and as far as they do not contradict each other. False where nothing overlaps.
+bool unwedge(const StepOptions& options, const State& state, StepWorkspace& w, StepReport& report) {
+  ContactProblem& problem = w.assembly.problem;
+  if (std::none_of(problem.contacts.begin(), problem.contacts.end(), [](const Contact& c) { return c.e[2] < 0.0; }))
+    return false;
+  w.wedged = problem.contacts;
+  w.wedged_limits = problem.hard;
+  // Impulses that ran away, as large as masses could need: what they press together may hold.
+  w.solution.lambda /= std::max(1.0, w.solution.certificate.impulse_ratio);
+  w.solution.v = state.v;
+  static_cast<void>(set_end_biases(w.contacts, w.solution.lambda, options, 0.0, w.assembly));
   forget_answer(report);
-  solve_problem(options, w, report);
-  for (std::size_t i = 0; i < contacts.size(); ++i) contacts[i].mu = w.contacts.points[i].mu;
-  w.solution.lambda = w.start_lambda;
-  return report.status == Status::kSolved && is_sane(w.solution.v);
+  report.jammed = true;
+  solve_problem(options, w, report, true);
+  w.motion_v = w.solution.v;
+  if (!is_sane(w.solution.v)) return true;
+
+  std::swap(problem.contacts, w.wedged);  // -> what the end of the step is judged by
+  std::swap(problem.hard, w.wedged_limits);
+  w.wedged_springs = problem.soft;
+  w.wedged_closures = problem.equality;
+  w.wedged_b = problem.b;
+  set_corrections(w.solution.lambda, w.assembly);
+  w.wedged_lambda.setZero(problem.num_rows());
+  const auto springs = static_cast<Eigen::Index>(problem.soft.size() + problem.equality.size());
+  const auto at = static_cast<Eigen::Index>(3 * problem.contacts.size() + problem.hard.size());
+  w.wedged_lambda.segment(at, springs) = w.solution.lambda.segment(at, springs);
+  std::swap(w.solution, w.correction);
+  StepReport part = report;
+  for (const bool cut : {false, true}) {
+    if (cut) cut_back(w.solution.v, problem);
+    w.solution.lambda = w.wedged_lambda;
+    w.solution.v = w.motion_v;
+    part.status = Status::kSolved;
+    solve_problem(options, w, part);
+    if (!is_sane(w.solution.v)) break;
+    if (part.status == Status::kSolved) {
+      w.motion_v = w.solution.v;
+      break;
+    }
+  }
+  report.solve_ms = part.solve_ms;
+  report.work = part.work;
+  report.iterations = part.iterations;
+  std::swap(w.solution, w.correction);
+  std::swap(problem.contacts, w.wedged);
+  std::swap(problem.hard, w.wedged_limits);
+  std::swap(problem.soft, w.wedged_springs);
+  std::swap(problem.equality, w.wedged_closures);
+  std::swap(problem.b, w.wedged_b);
+  return true;
 }
 
 /// The velocities at the end of the step, and those that move the bodies there where they differ.
-void find_end_velocities(const Model& model, const StepOptions& options, StepWorkspace& w, StepReport& report) {
+void find_end_velocities(const Model& model, const StepOptions& options, const State& state, StepWorkspace& w,
+                         StepReport& report) {
   constexpr double kNoticeable = 0.01;   // [m/s, rad/s]: a body thrown up so rises by 5 µm
   constexpr std::size_t kFewTrees = 20;  // crowds lack an answer for want of work, which others would need as well
   w.motion_v = w.solution.v;
@@ -102,15 +191,18 @@ void find_end_velocities(const Model& model, const StepOptions& options, StepWor
   const StepReport wedged = report;
   const bool out_of_time = report.status == Status::kTimeBudget;  // no sign of a wedge, and no time to look for one
   const bool no_answer = report.status != Status::kSolved && !out_of_time && model.trees.size() <= kFewTrees;
-  report.jammed = no_answer && unwedge(options, w, report);
-  if (report.jammed) w.motion_v = w.solution.v;
   constexpr double kForget = 0.99, kEndShare = 0.15, kSetups = 3.0;  // to set up, to sweep and to stop
   w.end_ms *= kForget;
-  if (!set_end_biases(w.contacts, w.solution.lambda, options, no_answer ? 0.0 : kNoticeable, w.assembly)) return;
-  solve_problem(options, w, report, true);
+  if (!no_answer || !unwedge(options, state, w, report)) {
+    const double noticeable = no_answer ? 0.0 : kNoticeable;
+    if (!set_end_biases(w.contacts, w.solution.lambda, options, noticeable, w.assembly)) return;
+    if (no_answer) w.solution.lambda = w.start_lambda;
+    solve_problem(options, w, report, true);
+  }
   w.end_ms = std::max(w.end_ms, kEndShare * options.solver.budget_ms + kSetups * w.solution.info.setup_ms);
   bound_bounce(model, w.kinematics, w.contacts, w.solution.lambda, w.motion_v, w.bounce, w.assembly, w.solution.v);
-  if (!no_answer || report.jammed) return;
+  if (!no_answer || (report.jammed && report.status == Status::kSolved)) return;
+  report.jammed = false;
   report.status = worse(report.status, wedged.status);
   report.residual = std::max(report.residual, wedged.residual);
   report.natural_map = std::max(report.natural_map, wedged.natural_map);
@@ -322,7 +414,7 @@ bool try_step(const Model& model, const StepOptions& options, const Inputs& inpu
   find_contacts(model, options, w, report);
   find_velocities(model, options, inputs, w, state, state, report);
   // An answer that was cut off says nothing about what was looked for too near, and leaves no time for more.
-  const auto in_time = [&] { return report.status != Status::kTimeBudget; };
+  const auto in_time = [&] { return report.status != Status::kTimeBudget && work_left(options, report) > 0.0; };
   const auto look_again = [&] {
     report.looked_twice = true;
     find_velocities(model, options, inputs, w, state, w.first_look, report);
@@ -342,7 +434,7 @@ bool try_step(const Model& model, const StepOptions& options, const Inputs& inpu
   constexpr double kWhirl = 0.5;             // [rad, m] in a step
   for (int round = 0; in_time(); ++round) {  // what turns fast ends elsewhere than J v says
     bool far = find_end(model, options, state, w);
-    while (far && report.paths_bent < 2 * (round + 1) && bend_paths(model, options, w)) {
+    while (far && in_time() && report.paths_bent < 2 * (round + 1) && bend_paths(model, options, w)) {
       ++report.paths_bent;
       forget_answer(report);
       solve_problem(options, w, report);
@@ -358,15 +450,17 @@ bool try_step(const Model& model, const StepOptions& options, const Inputs& inpu
     if (!missed) break;
     look_again();
   }
-  if (contradicts(w.assembly, options.dt, w.solution.v)) report.status = worse(report.status, Status::kInfeasible);
-  find_end_velocities(model, options, w, report);
-  if (opens(model, options, state, report.opening, w)) report.status = worse(report.status, Status::kInfeasible);
+  const bool contradictory = contradicts(w.assembly, options.dt, w.solution.v);
+  if (contradictory) report.status = worse(report.status, Status::kInfeasible);
+  find_end_velocities(model, options, state, w, report);
+  if (contradictory || opens(model, options, state, report.opening, w)) report.status = worse(report.status, Status::kInfeasible);
   if (is_absurd(model, options, state, w.solution.v, w)) report.status = Status::kNumericalError;
   if (report.status != Status::kNumericalError)
     report.passed = count_passing(model, options, state, end_is_seen && !report.jammed, w);
   constexpr double kMostSpent = 0.75;  // of a budget, to begin again
   const double budget = options.solver.budget_ms;
-  const bool in_budget = budget == 0.0 || report.solve_ms < kMostSpent * budget;
+  const bool in_budget =
+      (budget == 0.0 || report.solve_ms < kMostSpent * budget) && work_left(options, report) > 0.0;
   const bool cut_off = report.status == Status::kMaxIterations || report.status == Status::kTimeBudget;
   if (report.passed > 0 && may_refuse && !cut_off && in_budget) {
     take_back(w, state);
@@ -418,9 +512,11 @@ void add_part(const StepReport& part, StepReport& report) {
 void step_in_parts(const Model& model, const StepOptions& options, const Inputs& inputs, int halvings, StepWorkspace& w,
                    State& state, StepReport& report) {
   StepReport part;
+  part.work = report.work;
   const bool done = try_step(model, options, inputs, halvings > 0, w, state, part);
   report.collide_ms += part.collide_ms;
   report.solve_ms += part.solve_ms;
+  report.work = part.work;
   if (done) return add_part(part, report);
   StepOptions half = options;
   half.dt *= 0.5;

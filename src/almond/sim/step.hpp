@@ -17,13 +17,14 @@ struct StepReport {
   int contacts = 0;          // contacts in the problem, also those about to touch
   int active = 0;            // contacts that carry an impulse
   int iterations = 0;
+  double work = 0.0;          // visits to constraints by the solver, all looks and parts together
   double penetration = 0.0;   // deepest overlap at the start of the step [m]
   double opening = 0.0;       // largest error of a closure there [m, rad]
   int held_contacts = 0;      // contacts that no joint can open: left out of the problem, their overlap stays
   int dropped_contacts = 0;   // contacts that were found and not solved: always 0, capacities grow
   bool looked_twice = false;  // something was thrown farther, or onto other points, than contacts had been looked for
   int paths_bent = 0;         // solves for points whose arcs end deeper than their straight lines
-  bool jammed = false;        // friction held what overlaps against every correction, which was made without friction
+  bool jammed = false;        // friction, or others, held what overlaps against its correction: made without friction, where they agree
   int passed = 0;             // pairs of geoms that went through each other, or ended in each other: not solved
   int parts = 0;              // the step was taken in so many: more than one where bodies would have passed otherwise
   int reduced_contacts = 0;   // points of flat patches that others stand for
@@ -48,6 +49,11 @@ struct StepWorkspace {
   BounceWorkspace bounce;
   Workspace solver;
   GrowVector start_v, start_lambda;  // where the solver began
+  Solution correction;               // of overlaps that are wedged, beside the end of the step,
+  std::vector<Contact> wedged;       // and the contacts,
+  std::vector<Row> wedged_limits, wedged_springs, wedged_closures;  // rows
+  std::vector<double> wedged_b;      // and b of the other problem meanwhile
+  GrowVector wedged_lambda;          // (rows) where it begins
   Solution solution;                 // at the end of the step
   VecX before;                       // q at a place on the way
   VecX q_before, v_before;           // of the step,

@@ -55,6 +55,7 @@ struct Settings {
   double crowd_tol = 0.0;   // paper residual that is enough for problems of more than kCrowdDofs dofs, a natural map of
                             // ten times that (three: up to 300 dofs) at rest and a hundred times in motion; 0: tol
   bool warm_start = false;  // start from the λ in the Solution that is passed in
+  bool squeezed = false;    // and from nothing else: what it presses together may hold, where λ = 0 is an answer too
   int threads = 1;          // workers for islands, subsystems and constraints
   bool trace = false;       // record the residual over time (the clock stops while it is measured)
   bool prefer_stick = false;      // auto: where the law has several answers, look for one without slip first
@@ -126,6 +127,7 @@ struct SolveInfo {
   double time_ms = 0.0;   // wall clock of the solve, trace evaluation not counted
   double setup_ms = 0.0;  // of which: islands, A⁻¹, W_ii
   int pgs_sweeps = 0, admm_iterations = 0, inner_failures = 0;
+  double work = 0.0;  // visits to constraints, Newton steps by flops: the same in every run, unlike time
   std::vector<TracePoint> trace;
 };
 

@@ -265,6 +265,7 @@ void count_iterations(const Workspace::Impl& w, SolveInfo& info) {
     info.pgs_sweeps += monitor.pgs_sweeps;
     info.admm_iterations += monitor.admm_iterations;
     info.inner_failures += monitor.inner_failures;
+    info.work += monitor.work();
   }
   info.iterations += iterations;
 }
@@ -361,9 +362,10 @@ double cost_of(const Island& island) {
 
 /// Measures the warm start, if there is one, and unless that is the answer λ = 0. A start that is worse than none, or
 /// so wild that its squares overflow, is none.
-void observe_start(bool warm, IslandScratch& s) {
+void observe_start(const Settings& settings, IslandScratch& s) {
+  const bool warm = settings.warm_start;
   const double start = warm ? s.monitor.observe(s.lambda.data()) : kInfinity;
-  if (start <= 1.0) return;
+  if (start <= 1.0 || (warm && settings.squeezed && std::isfinite(start))) return;
   s.zero.assign(s.lambda.size(), 0.0);
   const double cold = s.monitor.observe(s.zero.data());
   if (warm && !(start <= cold)) std::fill(s.lambda.begin(), s.lambda.end(), 0.0);
@@ -414,7 +416,7 @@ void run_island(int k, int round, const Settings& settings, WorkerPool* pool, Wo
     return;
   }
   if (round == 0) {
-    if (!settings.fixed_iterations) observe_start(settings.warm_start, s);
+    if (!settings.fixed_iterations) observe_start(settings, s);
     s.monitor.trace(s.lambda.data(), 0);
   }
   const bool hurry = is_short_of_time(settings, island);
@@ -523,7 +525,7 @@ void solve_from(const ContactProblem& problem, const Settings& settings, Workspa
   if (w.pool == nullptr || w.pool->num_workers() != threads) w.pool = std::make_unique<WorkerPool>(threads);
   SolveInfo& info = solution.info;
   info.iterations = info.newton_steps = info.pgs_sweeps = info.admm_iterations = info.inner_failures = 0;
-  info.setup_ms = 0.0;
+  info.setup_ms = info.work = 0.0;
 
   CompileOptions compile;
   compile.whole = settings.solver == SolverKind::kAdmmNoSub;
@@ -567,11 +569,13 @@ Status solve(const ContactProblem& problem, const Settings& settings, Workspace&
   const bool in_time = settings.budget_ms == 0.0 || left_ms > 0.0;
   if (settings.warm_start && in_time && workspace.impl().overdone) {
     const int iterations = solution.info.iterations;
+    const double work = solution.info.work;
     Settings cold = settings;
     cold.warm_start = false;
     if (settings.budget_ms > 0.0) cold.budget_ms = left_ms;
     solve_from(problem, cold, workspace, solution);
     solution.info.iterations += iterations;
+    solution.info.work += work;
   }
   return solution.status;
 }
