@@ -34,7 +34,7 @@ import weakref
 import mujoco
 import numpy as np
 
-from ._core import Certificate, ContactProblem, MujocoSolver, Solution
+from ._core import Certificate, ContactProblem, Error, MujocoSolver, Solution
 
 __all__ = ["Stepper", "certify", "make_problem", "patched", "step", "stepper_of"]
 
@@ -71,7 +71,7 @@ def _check_pair(model, data):
     if not isinstance(data, mujoco.MjData):
         raise TypeError(f"data: is a {type(data).__name__}, expected a mujoco.MjData")
     if data.signature != model.signature:
-        raise ValueError("data: was made for another model, expected mujoco.MjData(model)")
+        raise Error("data: was made for another model, expected mujoco.MjData(model)")
 
 
 def _check_count(nstep):
@@ -80,7 +80,7 @@ def _check_count(nstep):
     except TypeError:
         count = -1
     if count < 0 or isinstance(nstep, bool):
-        raise ValueError(f"nstep: is {nstep!r}, expected a whole number of 0 or more")
+        raise Error(f"nstep: is {nstep!r}, expected a whole number of 0 or more")
     return count
 
 
@@ -182,7 +182,7 @@ class Stepper:
         count = _check_count(nstep)
         self._bind(model, data)
         if self._option.enableflags & _IPC:
-            raise ValueError("model: has the flag ipc, expected contacts that are constraints")
+            raise Error("model: has the flag ipc, expected contacts that are constraints")
         for _ in range(count):
             self._step(model, data)
         return self._solver.solution
@@ -251,7 +251,7 @@ class Stepper:
 def _assembled(model, data, judges=False):
     _check_pair(model, data)
     if not (data.M[model.M_rowadr + model.M_rownnz - 1] > 0).all():  # the diagonal, last in each row
-        raise ValueError("data: has no mass matrix yet, expected mujoco.mj_forward(model, data) before this")
+        raise Error("data: has no mass matrix yet, expected mujoco.mj_forward(model, data) before this")
     stepper = Stepper()
     stepper._bind(model, data)
     with stepper._lock:

@@ -167,6 +167,10 @@ BoolArray view(const bool* data, std::size_t size, nb::handle owner) {
   return as<BoolArray>(nb::ndarray<nb::numpy, const bool, nb::ndim<1>>(data, {size}, owner));
 }
 
+IntArray view(const int* data, std::size_t size, nb::handle owner) {
+  return as<IntArray>(nb::ndarray<nb::numpy, const int, nb::ndim<1>>(data, {size}, owner));
+}
+
 FloatArray to_numpy(const Eigen::Ref<const VecX>& vector) {
   auto* holder = new VecX(vector);
   return as<FloatArray>(Vector(holder->data(), {static_cast<std::size_t>(holder->size())}, hold(holder)));

@@ -64,6 +64,7 @@ using Matrix = nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::c_contig>;
 
 [[nodiscard]] FloatArray view(double* data, const std::vector<std::size_t>& shape, nb::handle owner);  // writable
 [[nodiscard]] BoolArray view(const bool* data, std::size_t size, nb::handle owner);
+[[nodiscard]] IntArray view(const int* data, std::size_t size, nb::handle owner);
 
 /// Arrays of their own.
 [[nodiscard]] FloatArray to_numpy(const Eigen::Ref<const VecX>& vector);

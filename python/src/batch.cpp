@@ -34,6 +34,9 @@ struct Batch {
     time.resize(count);
     residual.setZero(count);
     penetration.setZero(count);
+    opening.setZero(count);
+    passed.setZero(count);
+    energy_limited.setZero(count);
     solved.setConstant(count, true);
     for (int k = 0; k < count; ++k) {
       take_out(k);
@@ -67,6 +70,12 @@ struct Batch {
     v.row(k) = states[k].v;
     time[k] = states[k].time;
   }
+  /// How the last steps went.
+  void forget(int k) {
+    residual[k] = penetration[k] = opening[k] = 0.0;
+    passed[k] = energy_limited[k] = 0;
+    solved[k] = true;
+  }
   void show_inputs(int k) {
     target.row(k) = inputs[k].target;
     target_velocity.row(k) = inputs[k].target_velocity;
@@ -84,7 +93,8 @@ struct Batch {
   // What Python sees, a row per world.
   MatXr q, v, target, target_velocity, feedforward;
   MatXr wrenches;  // (worlds, bodies * 6)
-  VecX time, residual, penetration;
+  VecX time, residual, penetration, opening;
+  Eigen::VectorXi passed, energy_limited;
   Eigen::Array<bool, Eigen::Dynamic, 1> solved;
   std::atomic<bool> busy{false};
 };
@@ -108,6 +118,9 @@ void step_all(Batch& self, std::int64_t count) {
         const StepReport r = almond::step(self.model, self.options, self.inputs[k], self.workspaces[k], self.states[k]);
         self.residual[k] = std::max(self.residual[k], r.residual);
         self.penetration[k] = std::max(self.penetration[k], r.penetration);
+        self.opening[k] = std::max(self.opening[k], r.opening);
+        self.passed[k] += r.passed;
+        self.energy_limited[k] += r.energy_limited > 0 ? 1 : 0;
         self.solved[k] = self.solved[k] && r.status == Status::kSolved;
       }
       self.has_last[k] = static_cast<char>(self.has_last[k] != 0 || count > 0);
@@ -121,9 +134,7 @@ void step(Batch& self, nb::handle n) {
   const std::int64_t count = read_whole(n, "n", 0);
   const Busy busy(self.busy, "this batch");
   self.check();
-  self.residual.setZero();
-  self.penetration.setZero();
-  self.solved.setConstant(true);
+  for (int k = 0; k < static_cast<int>(self.states.size()); ++k) self.forget(k);
   std::int64_t at_once = 1;
   for (std::int64_t done = 0; done < count;) {
     {
@@ -182,8 +193,7 @@ void reset(Batch& self, nb::handle which, nb::handle seeds) {
     self.take_out(k);
     self.show_inputs(k);
     self.wrenches.row(k).setZero();
-    self.residual[k] = self.penetration[k] = 0.0;
-    self.solved[k] = true;
+    self.forget(k);
     self.has_last[k] = 0;
   }
 }
@@ -229,8 +239,7 @@ void restore_worlds(Batch& self, nb::handle states, nb::handle which) {
     restore(snapshots[one ? 0 : i], self.world(k));
     self.take_out(k);
     self.show_inputs(k);
-    self.residual[k] = self.penetration[k] = 0.0;
-    self.solved[k] = true;
+    self.forget(k);
     self.has_last[k] = 0;
   }
 }
@@ -258,6 +267,11 @@ template <VecX Batch::*field>
 FloatArray vector_view(nb::handle_t<Batch> self) {
   VecX& x = nb::cast<Batch&>(self).*field;
   return view(x.data(), static_cast<std::size_t>(x.size()), self, false);
+}
+template <Eigen::VectorXi Batch::*field>
+IntArray count_view(nb::handle_t<Batch> self) {
+  const Eigen::VectorXi& x = nb::cast<Batch&>(self).*field;
+  return view(x.data(), static_cast<std::size_t>(x.size()), self);
 }
 
 MatXr body_positions(Batch& self, const std::string& body) {
@@ -373,6 +387,12 @@ void add_batch(nb::module_& m) {
       .def_prop_ro("time", &vector_view<&Batch::time>, "Of each world [s].")
       .def_prop_ro("residual", &vector_view<&Batch::residual>, "Worst of the last call of step.")
       .def_prop_ro("penetration", &vector_view<&Batch::penetration>, "Deepest of the last call of step [m].")
+      .def_prop_ro("opening", &vector_view<&Batch::opening>,
+                   "Largest error of a closure in the last call of step [m, rad].")
+      .def_prop_ro("passed", &count_view<&Batch::passed>,
+                   "Pairs that went through each other in the last call of step (worlds,).")
+      .def_prop_ro("energy_limited", &count_view<&Batch::energy_limited>,
+                   "Steps of the last call in which links whirled too fast for the time step (worlds,).")
       .def_prop_ro(
           "solved",
           [](nb::handle_t<Batch> self) {

@@ -8,7 +8,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from .._core import Model
+from .._core import Error, Model
 from ._worlds import Task, Worlds
 
 
@@ -17,10 +17,10 @@ def _make_task(task, options):
 
     if not isinstance(task, str):
         if options:
-            raise ValueError(f"{next(iter(options))}: options are for a task by name, expected none with {task!r}")
+            raise Error(f"{next(iter(options))}: options are for a task by name, expected none with {task!r}")
         return _check_task(task)
     if task not in TASKS:
-        raise ValueError(f"task: is {task!r}, expected one of {', '.join(TASKS)}")
+        raise Error(f"task: is {task!r}, expected one of {', '.join(TASKS)}")
     return TASKS[task](**options)
 
 
@@ -30,13 +30,13 @@ def _check_task(task):
     if not isinstance(task, Task):
         raise TypeError(f"task: is {task!r}, expected the name of a task or an almond.gym.Task")
     if not isinstance(task.model, Model):
-        raise ValueError(f"task: its model is {task.model!r}, expected an almond.Model")
+        raise Error(f"task: its model is {task.model!r}, expected an almond.Model")
     for name, least in (("observation_size", 0), ("action_size", 0), ("substeps", 1)):
         value = getattr(task, name)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise ValueError(f"task: its {name} is {value!r}, expected a whole number of {least} or more")
+            raise Error(f"task: its {name} is {value!r}, expected a whole number of {least} or more")
     if not task.observation_limit > 0:
-        raise ValueError(f"task: its observation_limit is {task.observation_limit!r}, expected a number above 0")
+        raise Error(f"task: its observation_limit is {task.observation_limit!r}, expected a number above 0")
     return task
 
 
@@ -51,15 +51,15 @@ def _spaces(task):
 def _check_action(action, shape):
     action = np.asarray(action)
     if action.shape != shape:
-        raise ValueError(f"action: has shape {action.shape}, expected {shape}")
+        raise Error(f"action: has shape {action.shape}, expected {shape}")
     if not np.isfinite(action).all():
-        raise ValueError("action: has entries that are not finite, expected numbers from -1 to 1")
+        raise Error("action: has entries that are not finite, expected numbers from -1 to 1")
     return action
 
 
 def _check_render_mode(render_mode):
     if render_mode not in (None, "rgb_array"):
-        raise ValueError(
+        raise Error(
             f"render_mode: is {render_mode!r}, expected None or 'rgb_array'; save_html() and show() replay an episode in a browser"
         )
     return render_mode
@@ -157,7 +157,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     ):
         self.render_mode = _check_render_mode(render_mode)
         if operator.index(num_envs) < 1:
-            raise ValueError(f"num_envs: is {num_envs}, expected 1 or more")
+            raise Error(f"num_envs: is {num_envs}, expected 1 or more")
         self.task = _make_task(task, options)
         self.num_envs, self.max_episode_steps = num_envs, max_episode_steps
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -183,10 +183,10 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         n = self.num_envs
         seeds = [None] * n if seed is None else list(seed) if np.ndim(seed) else [seed + k for k in range(n)]
         if len(seeds) != n:
-            raise ValueError(f"seed: has {len(seeds)} entries, expected {n}, one per world")
+            raise Error(f"seed: has {len(seeds)} entries, expected {n}, one per world")
         mask = np.asarray((options or {}).get("reset_mask", np.ones(n, bool)))
         if mask.shape != (n,) or mask.dtype != np.bool_:
-            raise ValueError(f"reset_mask: has shape {mask.shape} of {mask.dtype}, expected ({n},) of bool")
+            raise Error(f"reset_mask: has shape {mask.shape} of {mask.dtype}, expected ({n},) of bool")
         for k in np.flatnonzero(mask):
             if seeds[k] is not None:
                 self._rngs[k] = seeding.np_random(int(seeds[k]))[0]

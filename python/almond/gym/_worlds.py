@@ -5,7 +5,7 @@ import operator
 import gymnasium
 import numpy as np
 
-from .._core import Batch
+from .._core import Batch, Error
 from .._load import simulate
 
 
@@ -48,19 +48,19 @@ def _check_array(said, method, name, shape):
     """What a method of a task returned: numbers of that shape, finite."""
     array = np.asarray(said)
     if array.shape != shape:
-        raise ValueError(f"{method}: {name} has shape {array.shape}, expected {shape}")
+        raise Error(f"{method}: {name} has shape {array.shape}, expected {shape}")
     if array.dtype.kind not in "fiub":
-        raise ValueError(f"{method}: {name} has dtype {array.dtype}, expected real numbers")
+        raise Error(f"{method}: {name} has dtype {array.dtype}, expected real numbers")
     if not np.isfinite(array).all():
         place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
-        raise ValueError(f"{method}: {name}[{', '.join(map(str, place))}] is {array[place]}, expected finite numbers")
+        raise Error(f"{method}: {name}[{', '.join(map(str, place))}] is {array[place]}, expected finite numbers")
     return array
 
 
 def _check_parts(said, method, kinds):
     """A method of a task returns a tuple of that many parts."""
     if not isinstance(said, (tuple, list)) or len(said) != len(kinds):
-        raise ValueError(f"{method}: returned {type(said).__name__}, expected {', '.join(kinds)}")
+        raise Error(f"{method}: returned {type(said).__name__}, expected {', '.join(kinds)}")
     return said
 
 
@@ -127,9 +127,9 @@ class Worlds:
     def replay(self, k=0, fps=60.0):
         """A simulation that has done and recorded the present episode of world k once more, with the same bits."""
         if operator.index(k) not in range(len(self.batch)):
-            raise ValueError(f"world: is {k}, expected 0 to {len(self.batch) - 1}")
+            raise Error(f"world: is {k}, expected 0 to {len(self.batch) - 1}")
         if not self.record:
-            raise ValueError("record: is False, expected record=True where the vector environment is made; nothing was recorded")
+            raise Error("record: is False, expected record=True where the vector environment is made; nothing was recorded")
         if k not in self._starts:
             raise gymnasium.error.ResetNeeded("there is no episode to replay before the first reset")
         begin, q, v = self._starts[k]

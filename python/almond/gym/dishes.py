@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core import ModelBuilder, Plane, Sphere
+from .._core import Error, ModelBuilder, Plane, Sphere
 from .._load import Sdf
 from ._parts import add_gantry, hypot3, up_of
 from ._worlds import Task
@@ -38,7 +38,7 @@ class DishPiling(Task):
 
     def __init__(self, pile=1):
         if pile not in range(1, 5):
-            raise ValueError(f"pile: is {pile}, expected 1 to 4 bowls")
+            raise Error(f"pile: is {pile}, expected 1 to 4 bowls")
         self.pile = pile
         b = ModelBuilder("dish_piling")
         b.add_ground(Plane())

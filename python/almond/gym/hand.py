@@ -6,7 +6,7 @@ import xml.etree.ElementTree as xml
 
 import numpy as np
 
-from .._core import Box, ModelBuilder
+from .._core import Box, Error, ModelBuilder
 from ._parts import find_robot, from_rotation_vector, mean_square, up_of
 from ._worlds import Task
 
@@ -56,7 +56,7 @@ class InHandCube(Task):
 
     def __init__(self, friction=0.8):
         if not 0.0 < friction <= 5.0:
-            raise ValueError(f"friction: is {friction}, expected above 0, at most 5")
+            raise Error(f"friction: is {friction}, expected above 0, at most 5")
         b = ModelBuilder("in_hand_cube")
         _add_hand(b)
         for k in range(16):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core import ModelBuilder
+from .._core import Error, ModelBuilder
 from .._load import Sdf
 from ._parts import add_gantry
 from ._worlds import Task
@@ -36,7 +36,7 @@ class NutThreading(Task):
 
     def __init__(self, miss=3.0):
         if not 0.0 <= miss <= 5.0:
-            raise ValueError(f"miss: is {miss}, expected 0 to 5 mm")
+            raise Error(f"miss: is {miss}, expected 0 to 5 mm")
         self.miss = 1e-3 * miss
         b = ModelBuilder("nut_threading")
         b.add_ground(Sdf({"kind": "bolt", "thread": _THREAD, "fit": "e", "length": 0.06, "thread_length": 0.06}), mu=0.15)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core import ModelBuilder, Plane, Sphere
+from .._core import Error, ModelBuilder, Plane, Sphere
 from .._load import Sdf
 from ._parts import add_gantry, hypot3, up_of
 from ._worlds import Task
@@ -37,7 +37,7 @@ class Pouring(Task):
 
     def __init__(self, balls=12):
         if balls not in range(4, 25):
-            raise ValueError(f"balls: is {balls}, expected 4 to 24")
+            raise Error(f"balls: is {balls}, expected 4 to 24")
         self.balls = balls
         b = ModelBuilder("pouring")
         b.add_ground(Plane())

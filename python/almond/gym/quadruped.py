@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core import Box, Capsule, ModelBuilder, Plane, Sphere
+from .._core import Box, Capsule, Error, ModelBuilder, Plane, Sphere
 from .._load import simulate
 from ._parts import find_robot, from_rotation_vector, mean_square, rotate_back, up_of
 from ._worlds import Task
@@ -90,11 +90,11 @@ class Quadruped(Task):
 
     def __init__(self, robot=None, speed=0.5, push=0.0):
         if robot is not None and robot not in _ROBOTS:
-            raise ValueError(f"robot: is {robot!r}, expected None or one of {', '.join(_ROBOTS)}")
+            raise Error(f"robot: is {robot!r}, expected None or one of {', '.join(_ROBOTS)}")
         if not 0.0 < speed < 10.0:
-            raise ValueError(f"speed: is {speed}, expected a speed above 0 and below 10 m/s")
+            raise Error(f"speed: is {speed}, expected a speed above 0 and below 10 m/s")
         if not 0.0 <= push < 10.0:
-            raise ValueError(f"push: is {push}, expected 0 to 10 m/s")
+            raise Error(f"push: is {push}, expected 0 to 10 m/s")
         self.speed, self.push = speed, push
         self.height = 0.32 if robot is None else _ROBOTS[robot][1]
         self.model = m = _make_model(robot, [])

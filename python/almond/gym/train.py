@@ -78,7 +78,7 @@ def random_search(env_id, iterations=60, directions=16, best=8, step=0.05, noise
 
     report(iteration, mean return) is called after each; options go to the task."""
     if not 1 <= best <= directions:
-        raise ValueError(f"best: is {best}, expected 1 to {directions}, the number of directions")
+        raise almond.Error(f"best: is {best}, expected 1 to {directions}, the number of directions")
     rng = np.random.default_rng(seed)
     mode = {"autoreset_mode": AutoresetMode.NEXT_STEP, "threads": threads}
     envs = gymnasium.make_vec(env_id, num_envs=3 * directions, **mode, **options)
