@@ -308,7 +308,8 @@ TEST(Correction, WedgeHeldByFrictionComesFree) {
   EXPECT_NEAR(sim.state().q[2], kRadius / std::sin(kHalf), 5e-5 / std::sin(kHalf));
 }
 
-/// A box of 0.1 m between walls that overlap it by `left` and `right`, far above the floor, and a cube 5 mm in the floor.
+/// A box of 0.1 m between walls that overlap it by `left` and `right`, far above the floor, and a cube 5 mm in the
+/// floor.
 Model make_box_between_walls(double left, double right, double mu) {
   const Material material{mu, 0.0};
   ModelBuilder builder;

@@ -14,7 +14,7 @@
 #include "almond/sim/memory.hpp"
 #include "almond/sim/passing.hpp"
 #include "almond/sim/second_look.hpp"
-#include "almond/solver/contact_velocity.hpp"
+#include "almond/sim/wedge.hpp"
 
 namespace almond {
 namespace {
@@ -39,8 +39,8 @@ void fail(StepReport& report) {
   report.residual = report.natural_map = kInfinity;
 }
 
-/// What all looks and parts of a step may spend together, in what one solve may [-]: two solves of a small problem, which
-/// has ten times as much. A solved step of the soak takes half of it at most.
+/// What all looks and parts of a step may spend together, in what one solve may [-]: two solves of a small problem,
+/// which has ten times as much. A solved step of the soak takes half of it at most.
 constexpr double kWorkOfStep = 20.0;
 
 double work_left(const StepOptions& options, const StepReport& report) {
@@ -88,42 +88,6 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
   w.solution.v = state.v;  // where it opens fast, nothing is to be expected
   forget_answer(report);
   solve_problem(options, w, report);
-}
-
-/// Corrections that contradict each other, cut back to what the last answer came to: bodies that overlap from two sides
-/// meet in the middle.
-void cut_back(const GrowVector& v, ContactProblem& problem) {
-  constexpr double kSlack = 1e-3;  // of a correction: for rounding
-  const auto cut = [](double& e, double w) {
-    if (e < 0.0 && w < 0.0) e -= w + kSlack * e;
-  };
-  for (Contact& contact : problem.contacts) cut(contact.e[2], contact_velocity(problem, contact, v)[2]);
-  for (Row& row : problem.hard) cut(row.e, row_velocity(problem, row, v));
-}
-
-/// The problem of the corrections beside the answer (v, λ): what holds by impulses acts as a force does, without friction,
-/// and springs give way to both.
-void set_corrections(const GrowVector& lambda, Assembly& assembly) {
-  ContactProblem& problem = assembly.problem;
-  const auto push = [&](const auto& constraint, int rows, Eigen::Index at) {
-    for (int s = 0; s < constraint.num_sides; ++s) {
-      const Side& side = constraint.sides[s];
-      const Subsystem& sub = problem.subsystems[side.subsystem];
-      Eigen::Map<VecX>(problem.b.data() + sub.offset, sub.dofs).noalias() +=
-          problem.J(side, rows).transpose() * lambda.segment(at, rows);
-    }
-  };
-  Eigen::Index at = 0;
-  for (Contact& contact : problem.contacts) {
-    push(contact, 3, at);
-    contact.mu = 0.0;
-    at += 3;
-  }
-  for (const Row& row : problem.hard) push(row, 1, at++);
-  at += static_cast<Eigen::Index>(problem.soft.size() + problem.equality.size());
-  for (const Row& row : problem.bounded) push(row, 1, at++);
-  Row* const closures = closure_rows(assembly);
-  for (std::size_t i = 0; i < assembly.correction.size(); ++i) closures[i].e += assembly.correction[i];
 }
 
 /// Overlaps from two sides, or that friction wedges, cannot be pushed apart: impulses grow without end and no answer
@@ -453,14 +417,14 @@ bool try_step(const Model& model, const StepOptions& options, const Inputs& inpu
   const bool contradictory = contradicts(w.assembly, options.dt, w.solution.v);
   if (contradictory) report.status = worse(report.status, Status::kInfeasible);
   find_end_velocities(model, options, state, w, report);
-  if (contradictory || opens(model, options, state, report.opening, w)) report.status = worse(report.status, Status::kInfeasible);
+  if (contradictory || opens(model, options, state, report.opening, w))
+    report.status = worse(report.status, Status::kInfeasible);
   if (is_absurd(model, options, state, w.solution.v, w)) report.status = Status::kNumericalError;
   if (report.status != Status::kNumericalError)
     report.passed = count_passing(model, options, state, end_is_seen && !report.jammed, w);
   constexpr double kMostSpent = 0.75;  // of a budget, to begin again
   const double budget = options.solver.budget_ms;
-  const bool in_budget =
-      (budget == 0.0 || report.solve_ms < kMostSpent * budget) && work_left(options, report) > 0.0;
+  const bool in_budget = (budget == 0.0 || report.solve_ms < kMostSpent * budget) && work_left(options, report) > 0.0;
   const bool cut_off = report.status == Status::kMaxIterations || report.status == Status::kTimeBudget;
   if (report.passed > 0 && may_refuse && !cut_off && in_budget) {
     take_back(w, state);

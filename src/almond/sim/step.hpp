@@ -24,10 +24,11 @@ struct StepReport {
   int dropped_contacts = 0;   // contacts that were found and not solved: always 0, capacities grow
   bool looked_twice = false;  // something was thrown farther, or onto other points, than contacts had been looked for
   int paths_bent = 0;         // solves for points whose arcs end deeper than their straight lines
-  bool jammed = false;        // friction, or others, held what overlaps against its correction: made without friction, where they agree
-  int passed = 0;             // pairs of geoms that went through each other, or ended in each other: not solved
-  int parts = 0;              // the step was taken in so many: more than one where bodies would have passed otherwise
-  int reduced_contacts = 0;   // points of flat patches that others stand for
+  bool jammed =
+      false;  // friction, or others, held what overlaps against its correction: made without friction, where they agree
+  int passed = 0;            // pairs of geoms that went through each other, or ended in each other: not solved
+  int parts = 0;             // the step was taken in so many: more than one where bodies would have passed otherwise
+  int reduced_contacts = 0;  // points of flat patches that others stand for
   int suspicious_depths = 0;
   int energy_limited = 0;  // trees that whirl too fast for this step: their energy was held, their path is not theirs
   double energy_dt = 0.0;  // the time step that would do for them, about; 0 where there are none [s]
@@ -52,13 +53,13 @@ struct StepWorkspace {
   Solution correction;               // of overlaps that are wedged, beside the end of the step,
   std::vector<Contact> wedged;       // and the contacts,
   std::vector<Row> wedged_limits, wedged_springs, wedged_closures;  // rows
-  std::vector<double> wedged_b;      // and b of the other problem meanwhile
-  GrowVector wedged_lambda;          // (rows) where it begins
-  Solution solution;                 // at the end of the step
-  VecX before;                       // q at a place on the way
-  VecX q_before, v_before;           // of the step,
-  VecX q_start, v_start;             // of its last part
-  double dt = 0.0;                   // and its length [s]
+  std::vector<double> wedged_b;                                     // and b of the other problem meanwhile
+  GrowVector wedged_lambda;                                         // (rows) where it begins
+  Solution solution;                                                // at the end of the step
+  VecX before;                                                      // q at a place on the way
+  VecX q_before, v_before;                                          // of the step,
+  VecX q_start, v_start;                                            // of its last part
+  double dt = 0.0;                                                  // and its length [s]
   VecX motion_v;        // v̂ that moves the bodies: the same, but for landings that bounce and corrections
   double end_ms = 0.0;  // of a budget, that the solve for the end of a step needed lately
 };

@@ -315,16 +315,20 @@ struct Live::Impl {
       contacts += row + "]";
     }
     Json values = {{"residual", report.residual},
-                         {"contacts", report.contacts},
-                         {"iterations", report.iterations},
-                         {"step time", report.step_ms},
-                         {"solve time", report.solve_ms},
-                         {"energy", simulation->energy().total()},
-                         {"penetration", 1e3 * report.penetration}};
+                   {"contacts", report.contacts},
+                   {"iterations", report.iterations},
+                   {"step time", report.step_ms},
+                   {"solve time", report.solve_ms},
+                   {"energy", simulation->energy().total()},
+                   {"penetration", 1e3 * report.penetration}};
     if (!model.closures.empty()) values["opening"] = 1e3 * report.opening;
     const std::string status = std::string(to_string(report.status)) + (report.passed > 0 ? ", passed" : "");
-    const Json head = {{"step", simulation->state().steps},  {"time", simulation->state().time}, {"paused", paused},
-                       {"status", status}, {"real_time", real_time},           {"world", worlds}};
+    const Json head = {{"step", simulation->state().steps},
+                       {"time", simulation->state().time},
+                       {"paused", paused},
+                       {"status", status},
+                       {"real_time", real_time},
+                       {"world", worlds}};
     snapshot = head.dump();
     snapshot.pop_back();
     snapshot += ",\"values\":" + values.dump() + ",\"p\":" + p + "],\"q\":" + q + "],\"contacts\":" + contacts + "]}";
