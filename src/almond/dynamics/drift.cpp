@@ -311,7 +311,7 @@ double go_as_far_as_it_can(const Model& model, std::size_t index, const Kinemati
   constexpr double kLeast = 0.03;  // after five times half
   const TreeInfo& tree = model.trees[index];
   place_end(model, tree, kin, u, h, w, q);
-  if (is_marked(w.touched, index)) return 1.0;
+  if (is_marked(w.touched, index) || is_marked(w.bounced, index)) return 1.0;  // a correction needs no energy
   auto P = w.P.leftCols(static_cast<Eigen::Index>(tree.bodies.size()));
   const double energy = compute_momenta(model, tree, kin, v.segment(tree.v_begin, tree.dofs), w, P);
   const Whole whole = sum_up(model, tree, kin, P);

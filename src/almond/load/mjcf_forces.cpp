@@ -50,34 +50,42 @@ bool make_tendon_closure(MjcfReader& r, int i, const std::vector<int>& tendon_of
   return true;
 }
 
+Pose site_pose(const mjModel& m, int site) {
+  const mjtNum* q = m.site_quat + static_cast<std::ptrdiff_t>(4) * site;
+  return {quaternion_to_matrix(Vec4(q[0], q[1], q[2], q[3])), vec3(m.site_pos + static_cast<std::ptrdiff_t>(3) * site)};
+}
+
 bool make_closure(MjcfReader& r, int i, const std::vector<int>& tendon_of, Closure& closure) {
   const mjModel& m = r.m;
   const mjtNum* data = m.eq_data + mjNEQDATA * i;
   if (m.eq_type[i] == mjEQ_JOINT) return make_mimic(r, i, closure);
   if (m.eq_type[i] == mjEQ_TENDON) return make_tendon_closure(r, i, tendon_of, closure);
-  if ((m.eq_type[i] != mjEQ_CONNECT && m.eq_type[i] != mjEQ_WELD) || m.eq_objtype[i] != mjOBJ_BODY) return false;
-  closure.a = r.file.bodies[m.eq_obj1id[i]];
-  closure.b = r.file.bodies[m.eq_obj2id[i]];
-  if (m.eq_type[i] == mjEQ_CONNECT) {
+  if (m.eq_type[i] != mjEQ_CONNECT && m.eq_type[i] != mjEQ_WELD) return false;
+  const bool sites = m.eq_objtype[i] == mjOBJ_SITE;
+  const auto body_of = [&](int object) { return sites ? m.site_bodyid[object] : object; };
+  const int body_a = body_of(m.eq_obj1id[i]), body_b = body_of(m.eq_obj2id[i]);
+  closure.a = r.file.bodies[body_a];
+  closure.b = r.file.bodies[body_b];
+  if (m.eq_type[i] == mjEQ_WELD) closure.kind = ClosureKind::kWeld;
+  if (sites) {  // that coincide
+    closure.X_a = site_pose(m, m.eq_obj1id[i]);
+    closure.X_b = site_pose(m, m.eq_obj2id[i]);
+  } else if (m.eq_type[i] == mjEQ_CONNECT) {
     closure.X_a.p = vec3(data);
     closure.X_b.p = vec3(data + 3);
   } else {  // data: point of body 2, the same point of body 1, and how body 2 is turned in body 1
-    closure.kind = ClosureKind::kWeld;
     const Vec4 q(data[6], data[7], data[8], data[9]);
     closure.X_b.p = vec3(data);
     closure.X_a = {quaternion_to_matrix(q.normalized()), vec3(data + 3)};
   }
   // The file's world may lie elsewhere.
-  if (m.eq_obj1id[i] == 0) closure.X_a = r.file.X_WF * closure.X_a;
-  if (m.eq_obj2id[i] == 0) closure.X_b = r.file.X_WF * closure.X_b;
+  if (body_a == 0) closure.X_a = r.file.X_WF * closure.X_a;
+  if (body_b == 0) closure.X_b = r.file.X_WF * closure.X_b;
   return true;
 }
 
 const char* equality_name(int type) {
   switch (type) {
-    case mjEQ_CONNECT:
-    case mjEQ_WELD:
-      return "equality between sites";
     case mjEQ_TENDON:
       return "equality of spatial tendons";
     case mjEQ_JOINT:

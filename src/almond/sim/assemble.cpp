@@ -486,32 +486,47 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
   add_tendons(c);
 }
 
+namespace {
+
+/// Whether a contact that bounces is hit: what rests and is pressed on does not land.
+bool lands(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, const Assembly& assembly,
+           std::size_t i) {
+  return contacts.points[i].restitution > 0.0 && lambda[static_cast<Eigen::Index>(3 * i + 2)] > 0.0 &&
+         assembly.closing[i] > options.restitution_threshold;
+}
+
+}  // namespace
+
 Row* closure_rows(Assembly& assembly) {
   ContactProblem& problem = assembly.problem;
   return problem.equality.empty() ? problem.soft.data() + assembly.soft_closures : problem.equality.data();
 }
 
+bool set_bounces(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, Assembly& out) {
+  bool any = false;
+  for (std::size_t i = 0; i < contacts.points.size(); ++i) {
+    if (!lands(contacts, lambda, options, out, i)) continue;
+    out.problem.contacts[i].e[2] = -contacts.points[i].restitution * out.approach[i];
+    any = true;
+  }
+  return any;
+}
+
 bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, double noticeable,
                     Assembly& out) {
   ContactProblem& problem = out.problem;
-  const auto bounces = [&](std::size_t i) {
-    return contacts.points[i].restitution > 0.0 && lambda[static_cast<Eigen::Index>(3 * i + 2)] > 0.0 &&
-           out.closing[i] > options.restitution_threshold;  // what rests and is pressed on does not land
-  };
   bool differs = false;
   for (std::size_t i = 0; i < problem.contacts.size(); ++i)
-    differs = differs || problem.contacts[i].e[2] < -noticeable || bounces(i);
+    differs = differs || problem.contacts[i].e[2] < -noticeable || lands(contacts, lambda, options, out, i);
   for (const Row& row : problem.hard) differs = differs || row.e < -noticeable;
   for (const double correction : out.correction) differs = differs || std::abs(correction) > noticeable;
   if (!differs) return false;
 
-  for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
-    double& e = problem.contacts[i].e[2];
-    e = bounces(i) ? -contacts.points[i].restitution * out.approach[i] : std::max(e, 0.0);
-  }
+  for (Contact& contact : problem.contacts) contact.e[2] = std::max(contact.e[2], 0.0);
   for (Row& row : problem.hard) row.e = std::max(row.e, 0.0);
   Row* const closures = closure_rows(out);
   for (std::size_t i = 0; i < out.correction.size(); ++i) closures[i].e -= out.correction[i];
+  static_cast<void>(set_bounces(contacts, lambda, options, out));
   return true;
 }
 

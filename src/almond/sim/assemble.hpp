@@ -79,5 +79,7 @@ void assemble(const Model& model, const State& state, const Kinematics& kinemati
 /// well: nothing lands, and no correction is faster than `noticeable`.
 bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, double noticeable,
                     Assembly& assembly);
+/// The bounces alone; false where nothing lands.
+bool set_bounces(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, Assembly& assembly);
 
 }  // namespace almond

@@ -90,58 +90,65 @@ void find_velocities(const Model& model, const StepOptions& options, const Input
   solve_problem(options, w, report);
 }
 
+/// Exchanges the constraints of the problem with those kept.
+void exchange(ContactProblem& problem, StepWorkspace::Constraints& kept) {
+  std::swap(problem.contacts, kept.contacts);
+  std::swap(problem.hard, kept.limits);
+  std::swap(problem.soft, kept.soft);
+  std::swap(problem.equality, kept.equality);
+  std::swap(problem.b, kept.b);
+}
+
+/// Corrections beside the answer (v, λ): w.motion_v becomes v and what of them is possible.
+void correct_beside(const StepOptions& options, StepWorkspace& w, StepReport& report) {
+  ContactProblem& problem = w.assembly.problem;
+  StepReport part = report;
+  set_corrections(w.solution.lambda, w.assembly);
+  std::swap(w.solution, w.correction);
+  const auto first = static_cast<Eigen::Index>(3 * problem.contacts.size() + problem.hard.size());
+  const auto springs = static_cast<Eigen::Index>(problem.soft.size() + problem.equality.size());
+  constexpr int kRounds = 4;
+  for (int round = 0; round < kRounds && work_left(options, part) > 0.0; ++round) {
+    if (round > 0 && !drop_opposed(w.solution.v, problem)) break;
+    w.solution.lambda.setZero(problem.num_rows());
+    w.solution.lambda.segment(first, springs) = w.correction.lambda.segment(first, springs);
+    w.solution.v = w.correction.v;
+    part.status = Status::kSolved;
+    solve_problem(options, w, part);
+    if (!is_sane(w.solution.v)) break;
+    if (part.status != Status::kSolved) continue;
+    w.motion_v = w.solution.v;
+    break;
+  }
+  std::swap(w.solution, w.correction);
+  report.solve_ms = part.solve_ms;
+  report.work = part.work;
+  report.iterations = part.iterations;
+}
+
 /// Overlaps from two sides, or that friction wedges, cannot be pushed apart: impulses grow without end and no answer
-/// exists. The law is left to the end of the step, where nothing is corrected, and overlaps are corrected beside it:
-/// without friction, and as far as they do not contradict each other. False where nothing overlaps.
+/// exists. The law is then solved without corrections, and bounces afterwards; overlaps are corrected beside it,
+/// without friction and where they do not oppose each other. False where nothing overlaps.
 bool unwedge(const StepOptions& options, const State& state, StepWorkspace& w, StepReport& report) {
   ContactProblem& problem = w.assembly.problem;
   if (std::none_of(problem.contacts.begin(), problem.contacts.end(), [](const Contact& c) { return c.e[2] < 0.0; }))
     return false;
-  w.wedged = problem.contacts;
-  w.wedged_limits = problem.hard;
+  w.wedged = {problem.contacts, problem.hard, problem.soft, problem.equality, problem.b};
   // Impulses that ran away, as large as masses could need: what they press together may hold.
   w.solution.lambda /= std::max(1.0, w.solution.certificate.impulse_ratio);
   w.solution.v = state.v;
-  static_cast<void>(set_end_biases(w.contacts, w.solution.lambda, options, 0.0, w.assembly));
+  StepOptions landing = options;
+  landing.restitution_threshold = kInfinity;
+  static_cast<void>(set_end_biases(w.contacts, w.solution.lambda, landing, 0.0, w.assembly));
   forget_answer(report);
   report.jammed = true;
   solve_problem(options, w, report, true);
   w.motion_v = w.solution.v;
   if (!is_sane(w.solution.v)) return true;
-
-  std::swap(problem.contacts, w.wedged);  // -> what the end of the step is judged by
-  std::swap(problem.hard, w.wedged_limits);
-  w.wedged_springs = problem.soft;
-  w.wedged_closures = problem.equality;
-  w.wedged_b = problem.b;
-  set_corrections(w.solution.lambda, w.assembly);
-  w.wedged_lambda.setZero(problem.num_rows());
-  const auto springs = static_cast<Eigen::Index>(problem.soft.size() + problem.equality.size());
-  const auto at = static_cast<Eigen::Index>(3 * problem.contacts.size() + problem.hard.size());
-  w.wedged_lambda.segment(at, springs) = w.solution.lambda.segment(at, springs);
-  std::swap(w.solution, w.correction);
-  StepReport part = report;
-  for (const bool cut : {false, true}) {
-    if (cut) cut_back(w.solution.v, problem);
-    w.solution.lambda = w.wedged_lambda;
-    w.solution.v = w.motion_v;
-    part.status = Status::kSolved;
-    solve_problem(options, w, part);
-    if (!is_sane(w.solution.v)) break;
-    if (part.status == Status::kSolved) {
-      w.motion_v = w.solution.v;
-      break;
-    }
-  }
-  report.solve_ms = part.solve_ms;
-  report.work = part.work;
-  report.iterations = part.iterations;
-  std::swap(w.solution, w.correction);
-  std::swap(problem.contacts, w.wedged);
-  std::swap(problem.hard, w.wedged_limits);
-  std::swap(problem.soft, w.wedged_springs);
-  std::swap(problem.equality, w.wedged_closures);
-  std::swap(problem.b, w.wedged_b);
+  exchange(problem, w.wedged);
+  correct_beside(options, w, report);
+  exchange(problem, w.wedged);
+  if (set_bounces(w.contacts, w.solution.lambda, options, w.assembly)) solve_problem(options, w, report, true);
   return true;
 }
 

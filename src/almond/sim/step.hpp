@@ -50,18 +50,20 @@ struct StepWorkspace {
   BounceWorkspace bounce;
   Workspace solver;
   GrowVector start_v, start_lambda;  // where the solver began
-  Solution correction;               // of overlaps that are wedged, beside the end of the step,
-  std::vector<Contact> wedged;       // and the contacts,
-  std::vector<Row> wedged_limits, wedged_springs, wedged_closures;  // rows
-  std::vector<double> wedged_b;                                     // and b of the other problem meanwhile
-  GrowVector wedged_lambda;                                         // (rows) where it begins
-  Solution solution;                                                // at the end of the step
-  VecX before;                                                      // q at a place on the way
-  VecX q_before, v_before;                                          // of the step,
-  VecX q_start, v_start;                                            // of its last part
-  double dt = 0.0;                                                  // and its length [s]
-  VecX motion_v;        // v̂ that moves the bodies: the same, but for landings that bounce and corrections
-  double end_ms = 0.0;  // of a budget, that the solve for the end of a step needed lately
+  struct Constraints {
+    std::vector<Contact> contacts;
+    std::vector<Row> limits, soft, equality;
+    std::vector<double> b;
+  };
+  Constraints wedged;       // of the other problem, where overlaps are corrected beside the law,
+  Solution correction;      // and its answer
+  Solution solution;        // at the end of the step
+  VecX before;              // q at a place on the way
+  VecX q_before, v_before;  // of the step,
+  VecX q_start, v_start;    // of its last part
+  double dt = 0.0;          // and its length [s]
+  VecX motion_v;            // v̂ that moves the bodies: the same, but for landings that bounce and corrections
+  double end_ms = 0.0;      // of a budget, that the solve for the end of a step needed lately
 };
 
 /// Advances the state by options.dt. Where the answer leads bodies through each other, in two halves, and these

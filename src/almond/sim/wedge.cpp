@@ -6,13 +6,17 @@
 
 namespace almond {
 
-void cut_back(const GrowVector& v, ContactProblem& problem) {
-  constexpr double kSlack = 1e-3;  // of a correction: for rounding
-  const auto cut = [](double& e, double w) {
-    if (e < 0.0 && w < 0.0) e -= w + kSlack * e;
+bool drop_opposed(const GrowVector& v, ContactProblem& problem) {
+  constexpr double kMissed = 0.01;  // of a correction, beyond rounding
+  bool any = false;
+  const auto drop = [&any](double& e, double w) {
+    if (!(e < 0.0 && w < kMissed * e)) return;
+    e = 0.0;
+    any = true;
   };
-  for (Contact& contact : problem.contacts) cut(contact.e[2], contact_velocity(problem, contact, v)[2]);
-  for (Row& row : problem.hard) cut(row.e, row_velocity(problem, row, v));
+  for (Contact& contact : problem.contacts) drop(contact.e[2], contact_velocity(problem, contact, v)[2]);
+  for (Row& row : problem.hard) drop(row.e, row_velocity(problem, row, v));
+  return any;
 }
 
 void set_corrections(const GrowVector& lambda, Assembly& assembly) {

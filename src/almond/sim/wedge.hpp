@@ -5,9 +5,9 @@
 
 namespace almond {
 
-/// Corrections that contradict each other, cut back to what the last answer came to: bodies that overlap from two sides
-/// meet in the middle.
-void cut_back(const GrowVector& v, ContactProblem& problem);
+/// Asks for no correction where the last answer missed it: others oppose it. What overlaps stays so, and gets no
+/// deeper. False where there is none.
+bool drop_opposed(const GrowVector& v, ContactProblem& problem);
 
 /// The problem of the corrections beside the answer (v, λ): what holds by impulses acts as a force does, without
 /// friction, and springs give way to both.
