@@ -86,6 +86,7 @@ std::string run_json(const scenes::Scene& scene, const Simulation& simulation, c
       {"reduced_contacts", s.reduced_contacts},
       {"suspicious_depths", s.suspicious_depths},
       {"jammed_steps", s.jammed},
+      {"overdone_steps", s.overdone},
       {"passed_steps", s.passed},
       {"divided_steps", s.divided},
       {"held_contacts", s.held_contacts},
@@ -143,7 +144,15 @@ std::vector<RunFact> run_facts(const Simulation& simulation, const RunRecord& re
   if (s.energy_limited > 0)
     line("energy",
          format("%d steps: links whirl too fast for the step, held; %.2g s would do", s.energy_limited, s.energy_dt));
-  if (s.jammed > 0) line("jammed", format("%d steps: overlaps held by friction or from two sides, corrected without friction as far as they agree", s.jammed));
+  if (s.jammed > 0)
+    line(
+        "jammed",
+        format("%d steps: overlaps held by friction or from two sides, corrected without friction as far as they agree",
+               s.jammed));
+  if (s.overdone > 0)
+    line("impulses",
+         format("%d steps: beyond what any mass could need, so constraints contradict each other", s.overdone),
+         Verdict::kBad);
   if (s.held_contacts > 0)
     line("held", format("up to %d contacts in a step that no joint can open, left out", s.held_contacts));
   for (const scenes::Metric& metric : record.outcome.metrics) line(metric.name, format("%.6g", metric.value));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "almond/solver/certificate.hpp"
+
 namespace almond::app {
 
 Spread make_spread(std::vector<double> values) {
@@ -32,6 +34,7 @@ void RunStatistics::add(const StepReport& report) {
   jammed += report.jammed ? 1 : 0;
   passed += report.passed > 0 ? 1 : 0;
   divided += report.parts > 1 ? 1 : 0;
+  overdone += report.impulse_ratio > kMostImpulseRatio ? 1 : 0;
   held_contacts = std::max(held_contacts, report.held_contacts);
   if (report.energy_limited == 0) return;
   energy_dt = energy_limited == 0 ? report.energy_dt : std::min(energy_dt, report.energy_dt);

@@ -34,6 +34,7 @@ struct RunStatistics {
   std::int64_t dropped_contacts = 0, reduced_contacts = 0, suspicious_depths = 0;
   int jammed = 0, passed = 0, divided = 0;  // steps
   int held_contacts = 0;                    // most of a step
+  int overdone = 0;                         // steps whose impulses no mass could need
   int energy_limited = 0;                   // steps
   double energy_dt = 0.0;                   // least that one of them asked for [s]
 

@@ -18,8 +18,8 @@ With A = M + dt D (MuJoCo's implicit damping) a step is  A v⁺ = A v + dt qfrc_
 solref, solimp, impratio and the options of MuJoCo's solver have no meaning for such contacts and no effect. Contacts and limits
 are looked for ahead of the step, by wider margins that are taken back; so are boxes 0.5 µm larger, for which MuJoCo finds all corners
 of a face. An overlap is removed within a step, at 0.5 m/s at most,
-by positions alone and without friction: the velocities that it took are not kept. Overlaps that contradict each other share what is
-left. So are errors of equalities removed; what is tied to a mocap body follows it with real velocities. qvel, qacc, qfrc_constraint, efc_force and the sensors are written
+by positions alone and without friction: the velocities that it took are not kept. Overlaps that contradict each other get no
+less. So are errors of equalities removed; what is tied to a mocap body follows it with real velocities. qvel, qacc, qfrc_constraint, efc_force and the sensors are written
 back, so that mj_contactForce and touch sensors work. A step in which no constraint is near is MuJoCo's own, bit for bit, by the
 integrator of the model; others are taken by Euler's (also for RK4) or by implicitfast (also for implicit and discrete).
 
@@ -44,6 +44,7 @@ _EULER, _RK4, _IMPLICIT, _IMPLICITFAST, _DISCRETE = (
 _EULERDAMP, _WARMSTART = (int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")) for name in ("EULERDAMP", "WARMSTART"))
 _SLEEP, _IPC, _OVERRIDE = (int(getattr(mujoco.mjtEnableBit, f"mjENBL_{name}")) for name in ("SLEEP", "IPC", "OVERRIDE"))
 _PYRAMIDAL = int(mujoco.mjtCone.mjCONE_PYRAMIDAL)
+_BAD = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{name}")) for name in ("QPOS", "QVEL", "QACC")]
 _NO_NUMBERS = np.zeros(0)
 
 
@@ -188,6 +189,7 @@ class Stepper:
         return self._solver.solution
 
     def _step(self, model, data):
+        before = data.time
         with self._lock:
             constrained = self._begin(model, data)
         if constrained:
@@ -197,6 +199,9 @@ class Stepper:
             with self._lock:
                 self._without_discrete(self._end, model, data, solved)
         self._time = data.time
+        # Where numbers end MuJoCo resets the data, and its time.
+        if (data.time <= before or before == 0.0) and data.warning.number[_BAD].any():
+            self._solver.fail()
 
     def _without_discrete(self, call, *args):
         """call(*args), by implicitfast where the model says discrete."""
@@ -233,6 +238,7 @@ class Stepper:
     def _end(self, model, data, solved):
         """Writes the answer back and moves on."""
         if not solved:  # not finite: MuJoCo warns and resets
+            self._solver.fail()
             data.qacc[:] = data.qacc_smooth
             mujoco.mj_checkAcc(model, data)
             mujoco.mj_Euler(model, data)

@@ -53,6 +53,12 @@ void add_mujoco(nb::module_& m) {
       .def("certify", &certify)
       .def_ro("corrects", &MujocoSolver::corrects)
       .def_ro("solves", &MujocoSolver::solves)
+      .def("fail",
+           [](MujocoSolver& s) {  // numbers ended, and MuJoCo began anew
+             s.solution.status = Status::kNumericalError;
+             s.solution.certificate.residual = s.solution.certificate.natural_map = kInfinity;
+             s.memory.clear();
+           })
       .def_prop_ro(
           "solution", [](MujocoSolver& s) -> Solution& { return s.solution; }, nb::rv_policy::reference_internal)
       .def_prop_ro("correction",

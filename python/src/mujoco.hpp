@@ -141,6 +141,7 @@ struct MujocoSolver {
   Workspace workspace;
   ContactProblem problem;
   Solution solution, moved;  // velocities to keep, and those to move with
+  double opening = 0.0;      // of equalities at the start of the last step [m, rad]
   bool corrects = false;     // `moved` counts
   bool pyramidal = true;
   int solves = 0;

@@ -8,8 +8,8 @@
 //
 //   min ½ ‖x‖² + Σ ‖(λ - ρ (r + Z x))₊‖² / 2ρ,   ρ = 1 / (c W),   λ <- (λ - ρ (r + Z x))₊        (r = J v + e)
 //
-// Rows that agree hold to c³ after three rounds. Rows that contradict each other share the rest: nothing grows, and
-// what else overlaps comes free beside them.
+// Rows that agree hold to c³ after three rounds. Rows that contradict each other share what was asked of them: nothing
+// grows, and what else overlaps comes free beside them.
 
 #include <algorithm>
 #include <cmath>

@@ -101,6 +101,16 @@ bool all_finite(const ContactProblem& p) {
          std::all_of(p.bounded.begin(), p.bounded.end(), fine);
 }
 
+/// Equalities that are open and no less so than a step before contradict each other, or what else holds their bodies.
+void judge_opening(MujocoSolver& s, bool warm) {
+  constexpr double kOpen = 1e-3;  // [m, rad]
+  double opening = 0.0;
+  for (const Origin& origin : s.origins)
+    if (origin.key_a == -1 && !origin.follows) opening = std::max(opening, std::abs(origin.gap));
+  if (warm && opening > kOpen && opening >= s.opening) s.solution.status = worse(s.solution.status, Status::kInfeasible);
+  s.opening = opening;
+}
+
 /// Impulses of the problem from forces in MuJoCo's layout, the inverse of write().
 VecX read_forces(const MujocoSolver& s, const Column<double>& efc_force, const Table<double>& friction) {
   VecX lambda = VecX::Zero(s.problem.num_rows());
@@ -139,6 +149,7 @@ bool solve_step(MujocoSolver& s, bool warm) {
   if (s.corrects) drop_corrections(s, false);
   solve_with_limits(s, s.solution);
   if (s.corrects) take_back(s);
+  judge_opening(s, warm);
   remember(s);
   return true;
 }

@@ -12,6 +12,7 @@ nb::dict to_dict(const StepReport& r) {
   d["status"] = to_string(r.status);
   d["residual"] = r.residual;
   d["natural_map"] = r.natural_map;
+  d["impulse_ratio"] = r.impulse_ratio;
   d["contacts"] = r.contacts;
   d["active"] = r.active;
   d["iterations"] = r.iterations;
@@ -30,7 +31,7 @@ nb::dict to_dict(const StepReport& r) {
 }
 
 void remember(scenes::Memory& m, StepReport& r) {
-  m(r.status, r.residual, r.natural_map, r.contacts, r.active, r.iterations, r.work, r.penetration, r.opening, r.held_contacts,
+  m(r.status, r.residual, r.natural_map, r.impulse_ratio, r.contacts, r.active, r.iterations, r.work, r.penetration, r.opening, r.held_contacts,
     r.passed, r.parts, r.dropped_contacts, r.looked_twice, r.paths_bent, r.jammed, r.reduced_contacts,
     r.suspicious_depths, r.energy_limited, r.energy_dt, r.collide_ms, r.solve_ms, r.step_ms);
   require(r.status <= Status::kNumericalError, "has a status that there is not");
@@ -78,6 +79,8 @@ void add_step_report(nb::module_& m) {
           "Whether it obeys the law to the tolerance.")
       .def_ro("residual", &StepReport::residual, "The certificate's residual [N s].")
       .def_ro("natural_map", &StepReport::natural_map, "The certificate's natural map, relative.")
+      .def_ro("impulse_ratio", &StepReport::impulse_ratio,
+              "Largest impulse by what the masses it acts on could need; above 1000 nothing is solved.")
       .def_ro("contacts", &StepReport::contacts, "In the problem, also those about to touch.")
       .def_ro("active", &StepReport::active, "Contacts that carry an impulse.")
       .def_ro("iterations", &StepReport::iterations, "Of the solver.")

@@ -318,7 +318,7 @@ TEST_F(Mjcf, OptionsAreTheModels) {
   model = read("<option gravity='1 2 3'><flag gravity='disable'/></option>" + world);
   EXPECT_EQ(model.gravity, Vec3(0.0, 0.0, 0.0));
   EXPECT_EQ(model.time_step, 0.002);
-  EXPECT_EQ(error_of("<option timestep='0'/>" + world), "model: time step is 0 s, expected finite and > 0");
+  EXPECT_EQ(error_of("<option timestep='0'/>" + world), "model: time step is 0 s, expected 1e-09 to 10");
 }
 
 /// A file that excludes what MuJoCo's rule for parents that stand still would let touch contradicts nothing.
@@ -405,6 +405,36 @@ TEST_F(Mjcf, BasesAreFixedOrFreed) {
   EXPECT_EQ(read(text, options).num_v, 0);
   options.base = Base::kFloating;
   EXPECT_EQ(read(text, options).num_v, 12);
+}
+
+TEST_F(Mjcf, ClosuresJoinSites) {
+  // Frames that coincide, of bodies and of the world, which lies elsewhere.
+  FileOptions options;
+  options.X_WF = {exp_so3(Vec3(0.0, 0.0, 0.5)), Vec3(1.0, 2.0, 3.0)};
+  const Model model = read(std::string("<worldbody><site name='w' pos='0.1 0.2 0.3' quat='1 0 0 1'/>"
+                                       "<body><freejoint/>") +
+                               kInertia + "<site name='s' pos='0.4 0.5 0.6' quat='1 1 0 0'/></body></worldbody>" +
+                               "<equality><connect site1='s' site2='w'/><weld site1='w' site2='s'/></equality>",
+                           options);
+  EXPECT_TRUE(notes.ignored.empty());
+  ASSERT_EQ(model.closures.size(), 2U);
+  const Pose s{exp_so3(Vec3(0.5 * M_PI, 0.0, 0.0)), Vec3(0.4, 0.5, 0.6)};
+  const Pose w = options.X_WF * Pose{exp_so3(Vec3(0.0, 0.0, 0.5 * M_PI)), Vec3(0.1, 0.2, 0.3)};
+  EXPECT_EQ(model.closures[0].kind, ClosureKind::kConnect);
+  EXPECT_NEAR((model.closures[0].X_a.p - s.p).norm(), 0.0, 1e-15);
+  EXPECT_NEAR((model.closures[0].X_b.p - w.p).norm(), 0.0, 1e-15);
+  EXPECT_EQ(model.closures[1].kind, ClosureKind::kWeld);
+  EXPECT_EQ(model.closures[1].a, kGround);
+  EXPECT_NEAR((model.closures[1].X_a.p - w.p).norm() + (model.closures[1].X_a.R - w.R).norm(), 0.0, 1e-14);
+  EXPECT_NEAR((model.closures[1].X_b.p - s.p).norm() + (model.closures[1].X_b.R - s.R).norm(), 0.0, 1e-14);
+}
+
+TEST_F(Mjcf, TimeStepsThatNobodyMeans) {
+  for (const char* step : {"100", "1e-12"}) {
+    const std::string body = std::string("<worldbody><body><freejoint/>") + kInertia + "</body></worldbody>";
+    EXPECT_EQ(error_of(std::string("<option timestep='") + step + "'/>" + body),
+              std::string("model: time step is ") + step + " s, expected 1e-09 to 10");
+  }
 }
 
 TEST_F(Mjcf, WhatHasNoEffectIsCounted) {

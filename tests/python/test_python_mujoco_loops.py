@@ -307,4 +307,34 @@ def test_a_hand_that_is_led_into_a_table_rests_on_it():
     assert impulse < 20.0 and np.abs(data.qvel).max() < 0.1  # 10 m/s of its mass
 
 
+def test_closures_that_contradict_each_other_are_infeasible():
+    """One hinge that two equalities want at 0.1 and 0.4 rad; each alone is solved."""
+    row = '<joint joint1="j" polycoef="{} 0 0 0 0"/>'
+    for equalities, status in ((row.format(0.1), "solved"), (row.format(0.1) + row.format(0.4), "infeasible")):
+        model = mujoco.MjModel.from_xml_string(
+            '<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body></worldbody>'
+            f"<equality>{equalities}</equality></mujoco>"
+        )
+        data = mujoco.MjData(model)
+        for _ in range(500):
+            solution = am.step(model, data)
+        assert solution.status == status
+
+
+def test_a_reset_by_mujoco_is_told():
+    """Velocities beyond all numbers: MuJoCo throws the state away, so nothing was solved."""
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 .1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+    )
+    data = mujoco.MjData(model)
+    for spoil in (lambda: data.qvel.fill(np.nan), lambda: data.qpos.fill(np.inf), lambda: data.qvel.fill(1e12)):
+        for steps in (0, 3):
+            mujoco.mj_resetData(model, data)
+            for _ in range(steps):
+                assert am.step(model, data).solved
+            spoil()
+            assert am.step(model, data).status == "numerical-error"
+            assert am.step(model, data).solved  # and on from there
+
+
 assert almond.mujoco is am

@@ -87,6 +87,30 @@ TEST(Limits, PassedLimitIsLeftSlowly) {
   EXPECT_LT(sim.state().q[0], 1e-9);
 }
 
+TEST(Limits, PassedLimitIsLeftAgainstGravity) {
+  // An arm that hangs 0.26 rad below its range: it is lifted to the limit, energy or not, and stays there.
+  for (const double dt : {kDt, 1e-3}) {
+    ModelBuilder builder;
+    BodySpec spec = make_slider("arm", Vec3::UnitX());
+    spec.joint = make_joint(JointKind::kRevolute, Vec3::UnitY());
+    spec.joint.lower = 0.26;
+    spec.joint.upper = 1.4;
+    spec.com = Vec3(0.0, 0.0, -0.2);
+    builder.add_body(spec);
+    StepOptions options;
+    options.dt = dt;
+    Simulation sim(builder.build(), options);
+    sim.state().q[0] = 0.0;
+    for (int i = 0; i < 0.8 / dt; ++i) {
+      const StepReport report = sim.step();
+      ASSERT_EQ(report.status, Status::kSolved) << i;
+      ASSERT_EQ(report.energy_limited, 0) << i;
+      ASSERT_LT(std::abs(sim.state().v[0]), 0.1) << i << ": no speed comes of it";
+    }
+    EXPECT_NEAR(sim.state().q[0], 0.26, 1e-4);
+  }
+}
+
 TEST(Limits, EqualLimitsHoldTheJoint) {
   ModelBuilder builder;
   BodySpec spec = make_slider("slide", Vec3::UnitZ());

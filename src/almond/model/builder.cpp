@@ -43,8 +43,9 @@ void check_mass(const BodySpec& spec, const std::string& place) {
 }
 
 void check_time_step(double seconds, const std::string& place) {
-  require(std::isfinite(seconds) && seconds > 0.0,
-          place + ": time step is " + to_text(seconds) + " s, expected finite and > 0");
+  require(seconds >= kShortestTimeStep && seconds <= kLongestTimeStep,
+          place + ": time step is " + to_text(seconds) + " s, expected " + to_text(kShortestTimeStep) + " to " +
+              to_text(kLongestTimeStep));
 }
 
 void check_limits(const Joint& joint, const std::string& place) {

@@ -26,6 +26,8 @@
 
 namespace almond {
 
+inline constexpr double kShortestTimeStep = 1e-9, kLongestTimeStep = 10.0;  // [s]: of what moves, not of atoms or stars
+
 inline constexpr int kGround = -1;
 
 enum class JointKind : std::uint8_t { kFixed, kFree, kBall, kRevolute, kContinuous, kPrismatic };

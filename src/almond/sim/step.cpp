@@ -30,7 +30,7 @@ void check_range(bool ok, const char* field, double value, const char* expected)
 /// How well the last problem was solved is of no interest any more.
 void forget_answer(StepReport& report) {
   report.status = Status::kSolved;
-  report.residual = report.natural_map = 0.0;
+  report.residual = report.natural_map = report.impulse_ratio = 0.0;
 }
 
 /// Nothing was solved, and no comparison may take it for exact.
@@ -66,6 +66,7 @@ void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& rep
   report.status = worse(report.status, w.solution.status);
   report.residual = std::max(report.residual, w.solution.certificate.residual);
   report.natural_map = std::max(report.natural_map, w.solution.certificate.natural_map);
+  report.impulse_ratio = std::max(report.impulse_ratio, w.solution.certificate.impulse_ratio);
   report.iterations += w.solution.info.iterations;
   report.work += w.solution.info.work;
 }
@@ -175,6 +176,7 @@ void find_end_velocities(const Model& model, const StepOptions& options, const S
   if (!no_answer || (report.jammed && report.status == Status::kSolved)) return;
   report.jammed = false;
   report.status = worse(report.status, wedged.status);
+  report.impulse_ratio = std::max(report.impulse_ratio, wedged.impulse_ratio);
   report.residual = std::max(report.residual, wedged.residual);
   report.natural_map = std::max(report.natural_map, wedged.natural_map);
 }
@@ -293,7 +295,7 @@ void fill_report(const StepWorkspace& w, StepReport& report) {
 }  // namespace
 
 void StepOptions::validate() const {
-  check_range(std::isfinite(dt) && dt > 0.0, "dt", dt, "> 0");
+  check_range(dt >= kShortestTimeStep && dt <= kLongestTimeStep, "dt", dt, "1e-09 to 10");
   check_range(theta >= 0.0 && theta < 1.0, "theta", theta, "0 <= theta < 1");
   check_range(erp >= 0.0 && erp <= 1.0, "erp", erp, "0 to 1");
   check_range(closure_erp >= 0.0 && closure_erp <= 1.0, "closure_erp", closure_erp, "0 to 1");
@@ -461,6 +463,7 @@ void add_part(const StepReport& part, StepReport& report) {
   report.status = worse(report.status, part.status);
   report.residual = std::max(report.residual, part.residual);
   report.natural_map = std::max(report.natural_map, part.natural_map);
+  report.impulse_ratio = std::max(report.impulse_ratio, part.impulse_ratio);
   report.penetration = std::max(report.penetration, part.penetration);
   report.opening = std::max(report.opening, part.opening);
   report.held_contacts = std::max(report.held_contacts, part.held_contacts);

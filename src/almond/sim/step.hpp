@@ -14,8 +14,10 @@ struct StepReport {
   Status status = Status::kSolved;
   double residual = 0.0;     // the paper's [N s]
   double natural_map = 0.0;  // Delassus-scaled, relative [-]
-  int contacts = 0;          // contacts in the problem, also those about to touch
-  int active = 0;            // contacts that carry an impulse
+  double impulse_ratio =
+      0.0;           // largest impulse by what the masses it acts on could need: above 1000 nothing is solved [-]
+  int contacts = 0;  // contacts in the problem, also those about to touch
+  int active = 0;    // contacts that carry an impulse
   int iterations = 0;
   double work = 0.0;          // visits to constraints by the solver, all looks and parts together
   double penetration = 0.0;   // deepest overlap at the start of the step [m]
