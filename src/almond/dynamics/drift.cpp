@@ -5,17 +5,13 @@
 #include <cmath>
 
 #include "almond/dynamics/free_turn.hpp"
+#include "almond/dynamics/glide.hpp"
 
 namespace almond {
 namespace {
 
 /// A mark of a tree; nothing is marked where there are none.
 bool is_marked(const std::vector<char>& marks, std::size_t tree) { return !marks.empty() && marks[tree] != 0; }
-
-bool is_ball_like(const Mat3& inertia) {
-  const Vec3 d = inertia.diagonal();
-  return d[0] == d[1] && d[1] == d[2] && (inertia - Mat3(d.asDiagonal())).isZero(0.0);
-}
 
 void rotate(const Vec3& turn, Eigen::Ref<Vec4> q) {
   q = multiply_quaternions(exp_quaternion(turn), q);
@@ -45,11 +41,6 @@ void move_joint(const Body& body, const Joint& joint, const VecX& v, double h, V
   }
 }
 
-/// Whether a body goes on to turn as it does, ω in its own axes: about a principal axis, or with equal moments.
-bool spins_steadily(const Mat3& inertia, const Vec3& w) {
-  return is_ball_like(inertia) || w.cross(inertia * w).isZero(0.0);
-}
-
 /// A body that nothing touches turns as v alone has it, exactly. One that is held or lands goes by u, where the
 /// constraints want it, and its velocity changes on the way as in free motion, seen from the body: neither its energy
 /// changes nor its spin about a thin axis, whose energy a small tilt of the momentum would multiply.
@@ -59,21 +50,16 @@ void drift_single(const Model& model, const TreeInfo& tree, const Kinematics& ki
   const Body& body = model.bodies[b];
   const Joint& joint = model.joints[b];
   const Mat3& R = kin.X_WB[b].R;
-  auto w = v.segment<3>(tree.v_begin + 3);
-  const auto turn = u.segment<3>(tree.v_begin + 3);
-  const Vec3 local = R.transpose() * w;
-  if (is_ball_like(body.inertia) || (turn == w && spins_steadily(body.inertia, local)))
+  if (!bends(body, R, u.segment<3>(tree.v_begin + 3), v.segment<3>(tree.v_begin + 3)))
     return move_joint(body, joint, u, h, q);
-  const FreeTurn free = turn_freely(body.inertia, local, h);
-  auto turned = q.segment<4>(joint.q_begin + 3);
+  auto w = v.segment<3>(tree.v_begin + 3);
+  const FreeTurn free = turn_freely(body.inertia, R.transpose() * w, h);
   if (touched) {
     move_joint(body, joint, u, h, q);
   } else {
-    turned = multiply_quaternions(turned, free.turn).normalized();
-    q.segment<3>(joint.q_begin) +=
-        h * u.segment<3>(tree.v_begin) + (R - quaternion_to_matrix(turned)) * body.com;  // the centre goes straight
+    glide(body, joint, R, free, u, h, q);
   }
-  w = quaternion_to_matrix(turned) * free.omega;
+  w = quaternion_to_matrix(q.segment<4>(joint.q_begin + 3)) * free.omega;
 }
 
 // ---------------------------------------------------------------- trees

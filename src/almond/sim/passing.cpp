@@ -6,6 +6,7 @@
 #include "almond/dynamics/drift.hpp"
 #include "almond/sim/held.hpp"
 #include "almond/sim/second_look.hpp"
+#include "almond/sim/touched.hpp"
 
 namespace almond {
 namespace {
@@ -113,8 +114,7 @@ int count_passing(const Model& model, const StepOptions& options, const State& s
   near.margin = 0.0;
   int passing = 0;
   for (int look = 1; look <= looks && passing == 0; ++look) {
-    w.before = state.q;
-    move(model, w.motion_v, h * look / looks, w.before);
+    move_on(model, state, h * look / looks, w);
     compute_poses(model, w.before, w.after);
     detect_contacts(model, w.after.X_WG, w.still, near, w.collision_ahead, w.ahead, w.swings);
     leave_out_held(model, w.after, w.ahead);  // as they were at the start, whose overlaps are not known here

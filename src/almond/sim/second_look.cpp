@@ -6,6 +6,7 @@
 
 #include "almond/dynamics/drift.hpp"
 #include "almond/sim/held.hpp"
+#include "almond/sim/touched.hpp"
 
 namespace almond {
 namespace {
@@ -103,8 +104,7 @@ bool find_end(const Model& model, const StepOptions& options, const State& state
   if (h * w.solution.v.cwiseAbs().maxCoeff() < kSlow) return false;
   w.motion_v = w.solution.v;
   compute_velocities(model, w.kinematics, w.motion_v, w.V);
-  w.before = state.q;
-  move(model, w.motion_v, h, w.before);
+  move_on(model, state, h, w);
   compute_poses(model, w.before, w.after);
   return true;
 }

@@ -14,6 +14,7 @@
 #include "almond/sim/memory.hpp"
 #include "almond/sim/passing.hpp"
 #include "almond/sim/second_look.hpp"
+#include "almond/sim/touched.hpp"
 #include "almond/sim/wedge.hpp"
 
 namespace almond {
@@ -192,35 +193,6 @@ void mark_bounced(const Model& model, StepWorkspace& w) {
   }
 }
 
-/// Trees that contacts bear on, and those that anything outside of them acted on.
-void mark_touched(const Model& model, StepWorkspace& w) {
-  std::vector<char>&bearing = w.assembly.drift.bearing, &touched = w.assembly.drift.touched;
-  bearing.assign(model.trees.size(), 0);
-  touched.assign(model.trees.size(), 0);
-  const ContactProblem& problem = w.assembly.problem;
-  Eigen::Index at = 0;
-  for (const Contact& contact : problem.contacts) {
-    const auto impulse = w.solution.lambda.segment<3>(at);
-    at += 3;
-    for (int s = 0; s < contact.num_sides; ++s) {
-      const int tree = contact.sides[s].subsystem;
-      if (impulse[2] > 0.0) bearing[tree] = 1;
-      if (!impulse.isZero(0.0)) touched[tree] = 1;
-    }
-  }
-  const auto mark = [&](const std::vector<Row>& rows, const std::vector<RowTag>& tags) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const double impulse = w.solution.lambda[at++];
-      if (impulse == 0.0 || (tags[i].role != RowRole::kClosure && tags[i].role != RowRole::kSpring)) continue;
-      for (int s = 0; s < rows[i].num_sides; ++s) touched[rows[i].sides[s].subsystem] = 1;
-    }
-  };
-  mark(problem.hard, w.assembly.hard);
-  mark(problem.soft, w.assembly.soft);
-  mark(problem.equality, w.assembly.equality);
-  mark(problem.bounded, w.assembly.bounded);
-}
-
 /// v⁺ of a single body that nothing touches, straight: the way through its mass matrix in world axes would mix the
 /// inertias of a thin one by rounding, and it would gain or lose energy in the course of many steps.
 void fly(const Model& model, const Kinematics& kin, const VecX& f, double dt, const TreeInfo& tree, VecX& v) {
@@ -239,6 +211,7 @@ bool advance(const Model& model, const StepOptions& options, StepWorkspace& w, S
     Assembly& assembly = w.assembly;
     const double h = (1.0 - options.theta) * options.dt;
     mark_bounced(model, w);
+    mark_bearing(model, w);
     mark_touched(model, w);
     for (std::size_t t = 0; t < model.trees.size(); ++t) {
       const TreeInfo& tree = model.trees[t];
