@@ -16,6 +16,7 @@ nb::dict to_dict(const StepReport& r) {
   d["contacts"] = r.contacts;
   d["active"] = r.active;
   d["iterations"] = r.iterations;
+  d["work"] = r.work;
   d["penetration"] = r.penetration;
   d["opening"] = r.opening;
   d["passed"] = r.passed;
@@ -79,6 +80,7 @@ void add_step_report(nb::module_& m) {
           "Whether it obeys the law to the tolerance.")
       .def_ro("residual", &StepReport::residual, "The certificate's residual [N s].")
       .def_ro("natural_map", &StepReport::natural_map, "The certificate's natural map, relative.")
+      .def_ro("work", &StepReport::work, "Visits to constraints by the solver: the same in every run, unlike time.")
       .def_ro("impulse_ratio", &StepReport::impulse_ratio,
               "Largest impulse by what the masses it acts on could need; above 1000 nothing is solved.")
       .def_ro("contacts", &StepReport::contacts, "In the problem, also those about to touch.")
