@@ -50,11 +50,12 @@ double work_left(const StepOptions& options, const StepReport& report) {
 
 /// A budget is that of the step: what comes after its first solve gets what is left, and a little in any case. What
 /// the last one will need, for the velocities at the end, the others leave.
-void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& report, bool last = false) {
+void solve_problem(const StepOptions& options, StepWorkspace& w, StepReport& report, bool last = false,
+                   bool squeezed = false) {
   constexpr double kLeastShare = 0.05, kMostForLast = 0.5;
   Settings settings = options.solver;
   const double later = last ? 0.0 : std::min(w.end_ms, kMostForLast * settings.budget_ms);
-  settings.squeezed = last && report.jammed;
+  settings.squeezed = squeezed;
   settings.budget_ms = std::max(settings.budget_ms - report.solve_ms - later, kLeastShare * settings.budget_ms);
   if (settings.max_work > 0.0)
     settings.max_work = std::clamp(work_left(options, report), kLeastShare * settings.max_work, settings.max_work);
@@ -128,29 +129,54 @@ void correct_beside(const StepOptions& options, StepWorkspace& w, StepReport& re
   report.iterations = part.iterations;
 }
 
-/// Overlaps from two sides, or that friction wedges, cannot be pushed apart: impulses grow without end and no answer
-/// exists. The law is then solved without corrections, and bounces afterwards; overlaps are corrected beside it,
-/// without friction and where they do not oppose each other. False where nothing overlaps.
-bool unwedge(const StepOptions& options, const State& state, StepWorkspace& w, StepReport& report) {
+/// What overlaps, and friction wedges, is pushed apart without friction; the law is left to the end of the step, where
+/// nothing is corrected. False where that has no answer either.
+bool unwedge(const StepOptions& options, StepWorkspace& w, StepReport& report) {
+  std::vector<Contact>& contacts = w.assembly.problem.contacts;
+  for (Contact& contact : contacts)
+    if (contact.e[2] < 0.0) contact.mu = 0.0;
+  w.solution.lambda = w.start_lambda;
+  forget_answer(report);
+  solve_problem(options, w, report);
+  for (std::size_t i = 0; i < contacts.size(); ++i) contacts[i].mu = w.contacts.points[i].mu;
+  if (report.status != Status::kSolved || !is_sane(w.solution.v)) return false;
+  w.motion_v = w.solution.v;
+  w.solution.lambda = w.start_lambda;
+  static_cast<void>(set_end_biases(w.contacts, w.solution.lambda, options, 0.0, w.assembly));
+  solve_problem(options, w, report, true);
+  return true;
+}
+
+/// Corrections that oppose each other have no answer with friction nor without. The law is solved without any, and
+/// bounces afterwards; overlaps are corrected beside it, where nothing opposes that.
+void hold_opposed(const StepOptions& options, const State& state, StepWorkspace& w, StepReport& report) {
   ContactProblem& problem = w.assembly.problem;
-  if (std::none_of(problem.contacts.begin(), problem.contacts.end(), [](const Contact& c) { return c.e[2] < 0.0; }))
-    return false;
   w.wedged = {problem.contacts, problem.hard, problem.soft, problem.equality, problem.b};
-  // Impulses that ran away, as large as masses could need: what they press together may hold.
-  w.solution.lambda /= std::max(1.0, w.solution.certificate.impulse_ratio);
   w.solution.v = state.v;
   StepOptions landing = options;
   landing.restitution_threshold = kInfinity;
   static_cast<void>(set_end_biases(w.contacts, w.solution.lambda, landing, 0.0, w.assembly));
   forget_answer(report);
-  report.jammed = true;
-  solve_problem(options, w, report, true);
+  solve_problem(options, w, report, true, true);
   w.motion_v = w.solution.v;
-  if (!is_sane(w.solution.v)) return true;
+  if (!is_sane(w.solution.v)) return;
   exchange(problem, w.wedged);
   correct_beside(options, w, report);
   exchange(problem, w.wedged);
   if (set_bounces(w.contacts, w.solution.lambda, options, w.assembly)) solve_problem(options, w, report, true);
+}
+
+/// Where no answer was found: it may be for want of a way to mend overlaps. False where nothing overlaps.
+bool find_way_out(const StepOptions& options, const State& state, StepWorkspace& w, StepReport& report) {
+  const std::vector<Contact>& contacts = w.assembly.problem.contacts;
+  if (std::none_of(contacts.begin(), contacts.end(), [](const Contact& c) { return c.e[2] < 0.0; })) return false;
+  // Impulses that ran away, as large as masses could need: what they press together may hold.
+  w.squeeze = w.solution.lambda / std::max(1.0, w.solution.certificate.impulse_ratio);
+  if (!unwedge(options, w, report)) {
+    w.solution.lambda = w.squeeze;
+    hold_opposed(options, state, w, report);
+  }
+  report.jammed = report.status == Status::kSolved;
   return true;
 }
 
@@ -166,7 +192,7 @@ void find_end_velocities(const Model& model, const StepOptions& options, const S
   const bool no_answer = report.status != Status::kSolved && !out_of_time && model.trees.size() <= kFewTrees;
   constexpr double kForget = 0.99, kEndShare = 0.15, kSetups = 3.0;  // to set up, to sweep and to stop
   w.end_ms *= kForget;
-  if (!no_answer || !unwedge(options, state, w, report)) {
+  if (!no_answer || !find_way_out(options, state, w, report)) {
     const double noticeable = no_answer ? 0.0 : kNoticeable;
     if (!set_end_biases(w.contacts, w.solution.lambda, options, noticeable, w.assembly)) return;
     if (no_answer) w.solution.lambda = w.start_lambda;
@@ -174,8 +200,7 @@ void find_end_velocities(const Model& model, const StepOptions& options, const S
   }
   w.end_ms = std::max(w.end_ms, kEndShare * options.solver.budget_ms + kSetups * w.solution.info.setup_ms);
   bound_bounce(model, w.kinematics, w.contacts, w.solution.lambda, w.motion_v, w.bounce, w.assembly, w.solution.v);
-  if (!no_answer || (report.jammed && report.status == Status::kSolved)) return;
-  report.jammed = false;
+  if (!no_answer || report.jammed) return;
   report.status = worse(report.status, wedged.status);
   report.impulse_ratio = std::max(report.impulse_ratio, wedged.impulse_ratio);
   report.residual = std::max(report.residual, wedged.residual);

@@ -59,6 +59,7 @@ struct StepWorkspace {
   };
   Constraints wedged;       // of the other problem, where overlaps are corrected beside the law,
   Solution correction;      // and its answer
+  GrowVector squeeze;       // λ that presses together what is wedged
   Solution solution;        // at the end of the step
   VecX before;              // q at a place on the way
   VecX q_before, v_before;  // of the step,
