@@ -225,10 +225,10 @@ scenes::LoadedScene make_scene(const SceneArguments& arguments) {
   for (const auto& [key, value] : step_options) set_step_option(key, value, options);
   for (const std::string& assignment : solver_settings) apply_setting(assignment, options.solver);
   // Beyond these, what moves in a step is lost in the rounding of where things are.
-  require(
-      !(options.dt > 0.0) || (options.dt >= kShortestTimeStep && options.dt <= kLongestTimeStep) || !std::isfinite(options.dt),
-      arguments.name + ": dt is " + to_text(options.dt) + " s, expected " + to_text(kShortestTimeStep) + " to " +
-          to_text(kLongestTimeStep));
+  require(!(options.dt > 0.0) || (options.dt >= kShortestTimeStep && options.dt <= kLongestTimeStep) ||
+              !std::isfinite(options.dt),
+          arguments.name + ": dt is " + to_text(options.dt) + " s, expected " + to_text(kShortestTimeStep) + " to " +
+              to_text(kLongestTimeStep));
   // Another time step, given either way: as long as the scene lasts, in more or fewer of them.
   if (options.dt > 0.0)
     scene.steps = static_cast<int>(std::clamp(std::round(scene.steps * (usual_dt / options.dt)), 1.0, 1e9));
