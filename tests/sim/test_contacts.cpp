@@ -341,6 +341,27 @@ TEST(Correction, OverlapsFromTwoSidesHoldAndKeepNothingElse) {
   }
 }
 
+TEST(Correction, LoopsCloseBesideOpposedOverlaps) {
+  // At 0.5 m/s, as fast as corrections go: neither slower nor faster for the wedge, which has no part in it.
+  ModelBuilder builder;
+  for (const double side : {-1.0, 1.0})
+    builder.add_ground(Box{Vec3(0.02, 0.2, 0.2)}, make_translation(side * 0.068, 0.0, 0.5));
+  builder.add_solid("box", Box{Vec3(0.05, 0.05, 0.05)}, 1.0, make_translation(0.0, 0.0, 0.5));
+  Closure hook;
+  hook.name = "hook";
+  hook.a = builder.add_solid("ball", Sphere{0.05}, 1.0, make_translation(1.0, 0.0, 1.0));
+  hook.b = kGround;
+  hook.X_b = make_translation(1.0, 0.0, 1.02);
+  builder.add_closure(hook);
+  Simulation sim(builder.build());
+  for (int i = 0; i < 9; ++i) {
+    const StepReport report = sim.step();
+    ASSERT_EQ(report.status, Status::kSolved) << i;
+    ASSERT_TRUE(report.jammed) << i;
+    ASSERT_NEAR(report.opening, 0.02 - 0.5 * kDt * i, 1e-6) << i;
+  }
+}
+
 TEST(Correction, OverlapsFromTwoSidesWithoutFrictionFall) {
   // The same without friction: ½ g t² of the semi-implicit step, as if there were no walls.
   Simulation sim(make_box_between_walls(2e-3, 2e-3, 0.0));

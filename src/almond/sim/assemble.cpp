@@ -497,11 +497,6 @@ bool lands(const Contacts& contacts, const GrowVector& lambda, const StepOptions
 
 }  // namespace
 
-Row* closure_rows(Assembly& assembly) {
-  ContactProblem& problem = assembly.problem;
-  return problem.equality.empty() ? problem.soft.data() + assembly.soft_closures : problem.equality.data();
-}
-
 bool set_bounces(const Contacts& contacts, const GrowVector& lambda, const StepOptions& options, Assembly& out) {
   bool any = false;
   for (std::size_t i = 0; i < contacts.points.size(); ++i) {
@@ -524,7 +519,7 @@ bool set_end_biases(const Contacts& contacts, const GrowVector& lambda, const St
 
   for (Contact& contact : problem.contacts) contact.e[2] = std::max(contact.e[2], 0.0);
   for (Row& row : problem.hard) row.e = std::max(row.e, 0.0);
-  Row* const closures = closure_rows(out);
+  Row* const closures = problem.equality.empty() ? problem.soft.data() + out.soft_closures : problem.equality.data();
   for (std::size_t i = 0; i < out.correction.size(); ++i) closures[i].e -= out.correction[i];
   static_cast<void>(set_bounces(contacts, lambda, options, out));
   return true;

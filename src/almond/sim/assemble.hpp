@@ -70,9 +70,6 @@ struct Assembly {
 void assemble(const Model& model, const State& state, const Kinematics& kinematics, const Contacts& contacts,
               const Inputs& inputs, const StepOptions& options, Assembly& assembly);
 
-/// The rows that assembly.correction is of.
-[[nodiscard]] Row* closure_rows(Assembly& assembly);
-
 /// The velocities of the answer `lambda` belongs to move the bodies, but are not always those they end with: what lands
 /// at speed s leaves at ε s (Newton), and being pushed out of an overlap is no speed. Changes the biases to those of
 /// the end: e_n = -ε s for landings, no corrections. False, and nothing changed, where the answer holds for the end as

@@ -38,8 +38,6 @@ void set_corrections(const GrowVector& lambda, Assembly& assembly) {
   for (const Row& row : problem.hard) push(row, 1, at++);
   at += static_cast<Eigen::Index>(problem.soft.size() + problem.equality.size());
   for (const Row& row : problem.bounded) push(row, 1, at++);
-  Row* const closures = closure_rows(assembly);
-  for (std::size_t i = 0; i < assembly.correction.size(); ++i) closures[i].e += assembly.correction[i];
 }
 
 }  // namespace almond
